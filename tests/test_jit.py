@@ -75,6 +75,19 @@ def test_the_folder_is_named_after_the_sources(monkeypatch):
     assert before != CodeCache("compiled", "rules").folder().name
 
 
+def test_the_folder_depends_on_sources_in_folders_of_folders(monkeypatch):
+    before, read = CodeCache("compiled", "core").folder().name, Path.read_bytes
+    changed = {"geometry/second_order.py": b"another source"}
+
+    def read_bytes(path):
+        return next((text for end, text in changed.items() if path.as_posix().endswith(end)), None) or read(
+            path
+        )
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    assert before != CodeCache("compiled", "core").folder().name
+
+
 def test_a_second_process_finds_the_code_of_the_first(tmp_path):
     run(LEARN, NUMBA_CACHE_DIR=str(tmp_path), ROSENBLATT_SHIPPED_CODE="off")
     first = code_in(tmp_path)

@@ -142,7 +142,10 @@ class CodeCache:
 
     @cached_property
     def _key(self) -> str:
-        sources = [Path(__file__), *(path for each in self._folders for path in PACKAGE.glob(f"{each}/*.py"))]
+        sources = [
+            Path(__file__),
+            *(path for each in self._folders for path in (PACKAGE / each).rglob("*.py")),
+        ]
         digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {vector_bytes()}".encode())
         for source in sorted(sources):
             digest.update(str(source.relative_to(PACKAGE)).encode() + source.read_bytes())
@@ -191,10 +194,8 @@ class LoopCache(_NoCache):  # type: ignore[misc]
         if result.lifted or result.library.has_dynamic_globals:
             return
         library, *rest = result._reduce()
-        if isinstance(
-            rest[5], str
-        ):  # the annotated source, for inspection only: large, with paths of this machine
-            rest[5] = ""
+        if isinstance(rest[5], str):
+            rest[5] = ""  # the annotated source, for inspection only: large, with paths of this machine
         folder, key = next(iter(self._places(sig, result.codegen)))
         path = self._path(folder, key)
         temporary = path.with_name(f"{uuid.uuid4().hex}.tmp")

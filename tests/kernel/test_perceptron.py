@@ -258,7 +258,7 @@ def test_other_files_are_refused_by_name(tmp_path):
         ({"budget": 3, "hypothesis": "voted"}, "use 'last' or 'averaged'"),
         ({"hypothesis": "best"}, "hypothesis must be one of"),
         ({"block_size": 0}, "block_size must be 1 or more"),
-        ({"max_iter": 0}, "max_iter must be 1 or more"),
+        ({"max_iter": 0}, "max_iter must be a whole number, 1 or more"),
         ({"multi_class": "pairs"}, "multi_class must be one of"),
         ({"kernel": lambda A, B: A}, "one value for each pair"),
         ({"kernel": lambda A, B: A @ B.T * np.inf}, "not finite"),

@@ -54,3 +54,5 @@ def test_parameters_are_checked():
         BatchPerceptron(eta=0.0).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="max_iter must be"):
         BatchPerceptron(max_iter=0).fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match=r"a whole number, 1 or more, got 2\.5"):
+        BatchPerceptron(max_iter=2.5).fit([[0.0], [1.0]], [0, 1])

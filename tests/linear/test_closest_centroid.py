@@ -91,3 +91,9 @@ def test_priors_and_shrinking_are_saved(tmp_path):
     np.testing.assert_allclose(clf.within_class_std_dev_, back.within_class_std_dev_)
     with pytest.raises(AttributeError, match="was not measured"):
         _ = ClosestCentroid().fit(X, y).within_class_std_dev_
+
+
+@pytest.mark.parametrize("name", ["centroids_", "class_prior_", "class_count_", "within_class_std_dev_"])
+def test_attributes_of_an_unfitted_model_say_to_fit_it(name):
+    with pytest.raises(AttributeError, match="call fit first"):
+        getattr(ClosestCentroid(), name)

@@ -96,7 +96,7 @@ def test_stopping_is_saved_with_the_model(tmp_path):
     ("parameters", "message"),
     [
         ({"tol": float("nan")}, "tol must be a number or None"),
-        ({"n_iter_no_change": 0}, "n_iter_no_change must be 1 or more"),
+        ({"n_iter_no_change": 0}, "n_iter_no_change must be a whole number, 1 or more"),
         ({"validation_fraction": 1.0}, "validation_fraction must be in"),
         ({"n_jobs": 0}, "n_jobs must be an integer other than 0"),
         ({"eta": 0.5, "eta0": 1.0}, "eta=0.5 and eta0=1.0 are names of one learning rate"),

@@ -86,7 +86,7 @@ def test_several_classes_and_limits(builder):
     assert all(len(network.units) <= 2 for network in small.networks_)
     assert not small.converged_
     for wrong in ({"max_units": 0}, {"max_iter": 0}):
-        with pytest.raises(ValueError, match=r"must be 1 or more"):
+        with pytest.raises(ValueError, match=r"must be a whole number, 1 or more"):
             builder(**wrong).fit(X, y)
 
 

@@ -144,3 +144,8 @@ def test_a_pass_that_only_shrinks_has_not_converged():
     learner.train([[2.0], [-2.0]], [1, 0], max_iter=40)
     assert not learner.converged
     assert len(learner.epochs) == 40
+
+
+def test_a_class_in_place_of_a_rule_is_refused_with_what_to_write():
+    with pytest.raises(TypeError, match=r"got the class: write AROW\(\)"):
+        rules.resolve(rules.AROW)

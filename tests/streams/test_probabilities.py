@@ -111,3 +111,14 @@ def test_a_changed_state_of_probabilities_is_refused(tmp_path):
     ):
         with pytest.raises(ValueError, match="calibration"):
             running_calibration({**state, **change}, "about.stream.calibration")
+
+
+def test_blocks_add_the_scores_of_one_row_in_64_as_single_rows_do():
+    X, y = noisy(64 * 250)
+    single, blocks = OnlineLearner(), OnlineLearner()
+    one_by_one(single, X, y)
+    for first in range(0, len(X), 500):
+        blocks.learn_many(X[first : first + 500], y[first : first + 500])
+    later = len(X) // 64
+    assert single.running_calibration.rows <= 512 + later
+    assert later // 2 <= blocks.running_calibration.rows <= 3 * 64 + later

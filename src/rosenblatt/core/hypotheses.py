@@ -18,11 +18,8 @@ from rosenblatt.core.rows import rows_of
 NAMES = ("last", "averaged", "voted", "survivor", "pocket", "random")
 FROM_THE_LEDGER = ("voted", "survivor", "pocket", "random")
 MOST_CANDIDATES = 8  # for the pocket: the longest survivors among those that set a record
-VOTE_BLOCK, FEWEST_AT_ONCE, MOST_AT_ONCE = (
-    1 << 23,
-    8,
-    1024,
-)  # products in a block, and the range of its examples
+VOTE_BLOCK = 1 << 23  # products in a block of dense rows
+FEWEST_AT_ONCE, MOST_AT_ONCE = 8, 1024  # examples in a block
 SPARSE_VOTE_BLOCK = 1 << 18  # products in a block of sparse rows, so that they stay in the cache
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.core.geometry import MAX_SCALE, MIN_SCALE
 from rosenblatt.core.loop import class_pair, decide, record
-from rosenblatt.core.order import FIRST, GOLDEN, S27, S30, S31, SECOND
+from rosenblatt.core.order import GOLDEN, SECOND, mixed_word
 from rosenblatt.core.state import State
 from rosenblatt.jit import compiled, compiled_for_rules, compiled_part
 
@@ -270,9 +270,8 @@ OLDEST, RANDOM, PROJECT = 0, 1, 2  # Budget.strategy: what happens when the slot
 USED, REMOVED, CORRECTIONS = 0, 1, 2  # Budget.counts: slots in use, rows removed, visits with an update
 # A row whose squared distance to the span, relative to its squared norm, is at most this lies in it up to rounding.
 DEPENDENT = 1e-10
-DAMAGE = (
-    15.0 / 32.0
-)  # share of a mistake's gain that removals may cost (Dekel et al. 2008, self-tuned Forgetron)
+# The share of a mistake's gain that removals may cost (Dekel et al. 2008, self-tuned Forgetron).
+DAMAGE = 15.0 / 32.0
 
 # The cost of forgetting, in the space where all classes are one function.
 FORGETTING_COST = np.dtype(
@@ -311,9 +310,7 @@ class Budget(NamedTuple):
     moves: NDArray[np.float64]  # buffer: the step of each hypothesis
     rivals: NDArray[np.int64]  # buffer: the class each step is against, or -1
     products: NDArray[np.float64]  # buffer: of the visited example with the row in every slot
-    shares: NDArray[
-        np.float64
-    ]  # buffer: coefficients of the visited example's projection onto the rows in the slots
+    shares: NDArray[np.float64]  # buffer: coefficients of the example's projection onto the rows in the slots
     strategy: int
     eta: float  # the step of a rule whose mistakes are bounded under a budget, else 0
     tolerance: float  # a row nearer than this to the span of the others, relative to its norm, is projected
@@ -424,10 +421,8 @@ def _fold_extreme_scale(scalars: Any, c: int, W: Any, average_offset: Any, budge
 @compiled
 def drawn_slot(seed: int, number: int, slots: int) -> Any:
     """Return a random slot, the same for the same seed and number (SplitMix64)."""
-    z = np.uint64(seed) * SECOND + np.uint64(number + 1) * GOLDEN
-    z = (z ^ (z >> S30)) * FIRST
-    z = (z ^ (z >> S27)) * SECOND
-    return np.int64((z ^ (z >> S31)) % np.uint64(slots))
+    word = mixed_word(np.uint64(seed) * SECOND + np.uint64(number + 1) * GOLDEN)
+    return np.int64(word % np.uint64(slots))
 
 
 @compiled

@@ -350,9 +350,8 @@ def vote_each(
         own, vote, product = scores[c], votes[c], products[support[k]]
         decay, tau = line.decay, line.tau
         for i in range(own.shape[0]):
-            vote[i] += (
-                lived if own[i] > 0.0 else (-lived if own[i] < 0.0 else 0.0)
-            )  # a sign that LLVM vectorises
+            # A sign that LLVM vectorises.
+            vote[i] += lived if own[i] > 0.0 else (-lived if own[i] < 0.0 else 0.0)
             own[i] = decay * own[i] + tau * (product[i] + bias_sqnorm)
     for c in range(votes.shape[0]):
         for i in range(votes.shape[1]):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rosenblatt.core.rows import ONE, Rows
 from rosenblatt.core.state import Visits
 from rosenblatt.core.threads import in_parts
-from rosenblatt.jit import compiled
+from rosenblatt.jit import compiled, compiled_part
 
 # Odd constants of SplitMix64 (Steele, Lea, Flood 2014).
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -21,6 +21,16 @@ FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 S27, S30, S31, S32, S64 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32), np.uint64(64)
 STEPS = 2.0**16  # in a unit of a standardised value that is rounded
 NUMBER = np.uint64(0xFFFFFFFF)  # the half of a word that holds a row's number
+
+
+def _mixed(z: Any) -> Any:
+    """Return 64-bit words, one or an array, whose every bit depends on every bit before (SplitMix64)."""
+    z = (z ^ (z >> S30)) * FIRST
+    z = (z ^ (z >> S27)) * SECOND
+    return z ^ (z >> S31)
+
+
+mixed_word = compiled_part(_mixed)
 
 
 def in_given_order(n: int, sample_weight: NDArray[np.float64] | None = None) -> Visits:
@@ -64,11 +74,8 @@ class Shuffle:
     ) -> None:
         """Store the keys of the visits, one for each copy of a row."""
         visits = in_given_order(keys.size, sample_weight)
-        self._order, self._weight, self._seed = (
-            visits.order,
-            visits.weight,
-            np.array([seed % 2**64], np.uint64),
-        )
+        self._order, self._weight = visits
+        self._seed = np.array([seed % 2**64], np.uint64)
         self._scratch = np.empty(visits.order.size, np.uint64)
         self._keys = _distinct_keys(keys[visits.order], self._scratch)
 
@@ -89,9 +96,8 @@ class Shuffle:
         >>> one == turned, one == other
         (True, False)
         """
-        keys = _mixed(
-            self._keys.copy()
-        )  # the sum of unmixed keys does not change when two labels are swapped
+        # Mixed: the sum of the keys themselves does not change when two labels are swapped.
+        keys = _mixed(self._keys)
         if self._weight.size:
             keys = _mixed(keys ^ self._weight.view(np.uint64))
         total, parity = np.add.reduce(keys), np.bitwise_xor.reduce(keys)
@@ -131,12 +137,6 @@ def _distinct_keys(keys: NDArray[np.uint64], scratch: NDArray[np.uint64]) -> NDA
     return apart
 
 
-def _mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    keys = (keys ^ (keys >> S30)) * FIRST
-    keys = (keys ^ (keys >> S27)) * SECOND
-    return keys ^ (keys >> S31)
-
-
 def _argsort(keys: NDArray[np.uint64], salt: np.uint64, scratch: NDArray[np.uint64]) -> NDArray[np.uintp]:
     """Return ``argsort`` of the keys mixed with the salt, by a radix sort.
 
@@ -144,9 +144,8 @@ def _argsort(keys: NDArray[np.uint64], salt: np.uint64, scratch: NDArray[np.uint
     """
     if keys.size >> 32:  # a row number no longer fits into one word with half a key
         return np.argsort(_mixed(keys ^ salt)).astype(np.uintp)
-    bits = (
-        keys.size.bit_length() + 4
-    ) // 2  # of each of two rounds, which together have a few times n buckets
+    # Of each of two rounds, which together have a few times n buckets.
+    bits = (keys.size.bit_length() + 4) // 2
     order = np.empty(keys.size, np.uintp)
     _fill_order(keys, salt, np.uint64(bits), np.zeros((2, 1 << bits), np.int64), scratch, order)
     return order
@@ -161,7 +160,7 @@ def _fill_order(keys: Any, salt: Any, bits: Any, counts: Any, scratch: Any, orde
     n, high, low = np.uint64(keys.shape[0]), S64 - bits, S64 - bits - bits
     mask = (ONE << bits) - ONE
     for i in range(n):
-        z = _mixed_one(keys[i] ^ salt)
+        z = mixed_word(keys[i] ^ salt)
         counts[0, (z >> low) & mask] += 1
         counts[1, z >> high] += 1
     for half in range(2):
@@ -169,7 +168,7 @@ def _fill_order(keys: Any, salt: Any, bits: Any, counts: Any, scratch: Any, orde
         for b in range(np.uint64(counts.shape[1])):
             before, counts[half, b] = before + counts[half, b], before
     for i in range(n):
-        z = _mixed_one(keys[i] ^ salt)
+        z = mixed_word(keys[i] ^ salt)
         place = np.uint64(counts[0, (z >> low) & mask])
         counts[0, (z >> low) & mask] += 1
         scratch[place] = (z & ~NUMBER) | i
@@ -193,23 +192,14 @@ def _comes_before(one: Any, other: Any, keys: Any, salt: Any) -> bool:
     """Compare the halves of two mixed keys, and the whole keys where the halves are equal."""
     if (one ^ other) > NUMBER:
         return bool(one < other)
-    return bool(_mixed_one(keys[one & NUMBER] ^ salt) < _mixed_one(keys[other & NUMBER] ^ salt))
-
-
-@compiled
-def _mixed_one(z: Any) -> Any:
-    z = (z ^ (z >> S30)) * FIRST
-    z = (z ^ (z >> S27)) * SECOND
-    return z ^ (z >> S31)
+    return bool(mixed_word(keys[one & NUMBER] ^ salt) < mixed_word(keys[other & NUMBER] ^ salt))
 
 
 @compiled
 def _coordinate_hash(value: Any, column: Any, sign: Any) -> Any:
     """Return what one coordinate adds to the key of its row: zero where the value is zero, of either sign."""
     z = (value ^ (value >> S32)) + (column + ONE) * GOLDEN  # small numbers differ in their high bits only
-    z = (z ^ (z >> S30)) * FIRST
-    z = (z ^ (z >> S27)) * SECOND
-    return z ^ (z >> S31) if value & (sign - ONE) != 0 else np.uint64(0)
+    return mixed_word(z) if value & (sign - ONE) != 0 else np.uint64(0)
 
 
 @compiled

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from rosenblatt.core.simd import add_scaled, lanes_in, products, sparse_products
 from rosenblatt.jit import FASTMATH, compiled, compiled_part, inlined_part
 
-PART: dict[str, Any] = {
-    "jit_options": {"fastmath": FASTMATH, "nogil": True, "_nrt": False}
-}  # of a compiled loop
+# Options of a part of a compiled loop.
+PART: dict[str, Any] = {"jit_options": {"fastmath": FASTMATH, "nogil": True, "_nrt": False}}
 # Inlined by LLVM: numba's own inlining (`inline="always"`) compiles every overload alone, for its type, and once more.
 INLINED: dict[str, Any] = {"jit_options": PART["jit_options"] | {"forceinline": True}}
 # The same for formulas whose bits must not depend on the loop around them.

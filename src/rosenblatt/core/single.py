@@ -25,9 +25,8 @@ from rosenblatt.rules import PNorm
 
 # The address table: addresses of arrays, then sizes and flags.
 VALUES, INDICES, STARTS, LABELS, ORDER, WEIGHT, W, OFFSET, RUN, SCORES, TOTAL, AUXILIARY = range(12)
-N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_BIAS, AVERAGED, N_ROWS, N_VISITS, N_VISIT_WEIGHTS, N_AUXILIARY = (
-    range(12, 21)
-)
+N_WEIGHTS, N_CLASSES, N_HYPOTHESES, HAS_BIAS, AVERAGED = range(12, 17)
+N_ROWS, N_VISITS, N_VISIT_WEIGHTS, N_AUXILIARY = range(17, 21)
 ENTRIES = 21
 NOT_FINITE = -(1 << 62)  # returned where a value of the row is not finite
 OVERFLOW = NOT_FINITE + 1  # returned where the weights grew beyond a float
@@ -341,9 +340,8 @@ def rows_learner(rule: Any, geometry: Any, guessing: bool = False) -> Callable[[
     return _LEARNERS[kind]
 
 
-_LEARNERS: dict[
-    tuple[Any, ...], Callable[[Any, Any, int], int]
-] = {}  # by the types of a rule and its parameters
+# By the types of a rule and its parameters.
+_LEARNERS: dict[tuple[Any, ...], Callable[[Any, Any, int], int]] = {}
 
 
 @compiled_around_rules

@@ -48,9 +48,8 @@ class State(NamedTuple):
     scores: NDArray[Any]  # buffer for the scores of one example, one per row of weights
     totals: NDArray[Any]  # TOTALS, one
     auxiliary: NDArray[np.float64] = NOTHING  # the geometry's further numbers per weight, in the layout of W
-    marks: NDArray[np.uint8] = (
-        NO_MARKS  # zeros, one per feature of sparse rows: scratch of core.geometry.fold
-    )
+    # Zeros, one per feature of sparse rows: scratch for folding the scale.
+    marks: NDArray[np.uint8] = NO_MARKS
 
 
 def new_running(hypotheses: int) -> NDArray[Any]:

@@ -16,12 +16,8 @@ from numpy.typing import NDArray
 METHODS = ("platt", "venn-abers")
 MAX_GROUPS = 256  # of scores, for Venn–Abers: what a model file stores
 MIN_VENN_ABERS_ROWS = 200
-MAX_ITER, MIN_STEP, TOLERANCE, RIDGE = (
-    100,
-    1e-10,
-    1e-5,
-    1e-12,
-)  # of Newton's method, as Lin, Lin and Weng chose them
+# Of Newton's method, as Lin, Lin and Weng chose them.
+MAX_ITER, MIN_STEP, TOLERANCE, RIDGE = 100, 1e-10, 1e-5, 1e-12
 LARGEST_SCORE = 2.0**450  # that a running calibration counts; scores below its inverse count as zero
 SMALLEST = 1e-15  # probability before normalisation: a row always has a most probable class
 
@@ -455,9 +451,8 @@ class RunningCalibration:
         doublings = power - math.frexp(self._limit[c])[1] + 1 if self._limit[c] else 0
         self._limit[c] = 2.0**power  # the first power of two above the score
         half = self.GROUPS // 2
-        for _ in range(
-            min(doublings, self.GROUPS.bit_length())
-        ):  # then all are in the two groups beside zero
+        # After as many doublings as GROUPS has bits all are in the two groups beside zero.
+        for _ in range(min(doublings, self.GROUPS.bit_length())):
             for table in (self._counts[c], self._sums[c]):
                 for outcome, old in enumerate(table):
                     merged = [old[at] + old[at + 1] for at in range(0, 2 * self.GROUPS, 2)]

@@ -19,9 +19,8 @@ class CheckedExamples(NamedTuple):
     classes: NDArray[Any]  # sorted: those that occur, or both of two given classes
     labels: NDArray[np.int64]  # (rows,) the class index of every row
     weight: NDArray[np.float64] | None  # (rows,), None where every row has weight one
-    max_sqnorm: (
-        float  # the largest ‖x‖² of a row with positive weight; zero where the learner does not need it
-    )
+    # The largest ‖x‖² of a row with positive weight; zero where the learner does not need it.
+    max_sqnorm: float
     standardised: bool = False  # rounding of X depends on the units of the columns: shuffle by rounded values
 
     @property

@@ -40,9 +40,8 @@ class Explanation(NamedTuple):
     label: Any  # the class that positive contributions favour
     against: Any  # the class that negative ones favour; None where the score is of one class alone
     score: float
-    parts: tuple[
-        Part, ...
-    ]  # the largest first, by ``from_average`` where known; features that are zero are left out
+    # The largest first, by ``from_average`` where known; features that are zero are left out.
+    parts: tuple[Part, ...]
 
     def __str__(self) -> str:
         side = f"{self.label}" if self.against is None else f"{self.label} against {self.against}"

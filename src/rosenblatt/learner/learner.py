@@ -65,13 +65,11 @@ class Learner(LearnerState):
     """
 
     kind = "learner"  # of its model file, see rosenblatt.storage
-    statistics: NDArray[Any] | None = (
-        None  # by which its rows are standardised, see core.scaling: of a stream
-    )
+    # By which its rows are standardised, see core.scaling: of a stream.
+    statistics: NDArray[Any] | None = None
     candidates: Any = None  # other learners that a stream trains and its file holds, see streams.model_file
-    _few_updates = (
-        False  # whether the last call of the loop made few updates: the next one may be speculative
-    )
+    # Whether the last call of the loop made few updates: the next one may be speculative.
+    _few_updates = False
 
     def __init__(
         self,
@@ -87,9 +85,8 @@ class Learner(LearnerState):
             raise ValueError(f"multi_class must be one of {', '.join(MULTI_CLASS)}, got {multi_class!r}")
         self.rule = rules.resolve(rule, eta)
         geometry = rules.geometry_of(self.rule)
-        has_ledger = isinstance(
-            geometry, rules.Euclidean
-        )  # in others a step is not a multiple of its example
+        # In other geometries a step is not a multiple of its example.
+        has_ledger = isinstance(geometry, rules.Euclidean)
         super().__init__(multi_class, 1.0 if fit_intercept else 0.0, keep_ledger and has_ledger, geometry)
         self.seed = seed
         self.epochs: list[Epoch] = []

@@ -472,9 +472,8 @@ def _visits_of_epoch(
 
 def _cuts(order: NDArray[np.uintp], reached: NDArray[np.int64], blocks: int) -> NDArray[np.int64]:
     """Return where the later blocks of an order begin, given the block in which another order visits each row."""
-    block = np.maximum.accumulate(
-        reached[order]
-    )  # rows that the other does not visit count to the block before
+    # Rows that the other does not visit count to the block before.
+    block = np.maximum.accumulate(reached[order])
     return np.searchsorted(block, np.arange(1, blocks), side="left")
 
 

@@ -230,9 +230,8 @@ class LearnerState:
             self.running["sqnorm"] /= 2.0
         elif not joint:
             old, self.running = self.running, new_running(rows)
-            self.running["scale_sum"] = (
-                self.clock
-            )  # the weights of a new class were zero at every visit so far
+            # The weights of a new class were zero at every visit so far.
+            self.running["scale_sum"] = self.clock
             self.running[index] = np.repeat(old, 2) if two else old
         if self.ledger is not None:
             self.ledger.spread(index, start, joint)

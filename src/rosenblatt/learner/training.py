@@ -272,9 +272,7 @@ def evaluate_linear(
         learner.pocket = weights[names["pocket"]]
     for group in [[*names]] if margin_bytes else _groups([*names], each):
         with_margins = evaluator
-        if (
-            not margin_bytes
-        ):  # margins of all hypotheses would take too much memory at once: a group at a time
+        if not margin_bytes:  # the margins of all hypotheses would take too much memory at once
             own = {names[name]: weights[names[name]] for name in group}
             with_margins = evaluator_on(own, X, labels, copies, learner.joint)
         for name in group:

@@ -334,42 +334,18 @@ class LinearClassifier(Probabilities, ClassifierMixin, LinearModel):  # type: ig
             refuse_not_finite(self, X)
             raise
 
-    def _learn_by_adding(
-        self, learner: Any, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool, whole: bool
-    ) -> None:
-        """Train a learner of :mod:`rosenblatt.learner.additive`, which sees in its sums whether values are finite.
-
-        Where the examples are refused the model keeps its previous learner. With ``whole`` they are the whole training
-        set, which must have two classes.
-        """
-        with unchanged_if_refused(self):
-            examples = self._examples(X, y, sample_weight, reset, measure=False)
-            try:
-                learner.learn_checked(examples, classes)
-            except ValueError:
-                refuse_not_finite(self, examples.X)
-                raise
-            if whole:
-                refuse_one_class(learner.classes)
-                learner.check_trained(examples)
-        self.learner_ = learner
-        self.classes_ = learner.classes
-        if whole:
-            labels = examples.labels
-            if learner.classes.size > examples.classes.size:  # classes without an example
-                labels = np.searchsorted(learner.classes, examples.classes)[labels]
-            self._compute_margin_later(examples.X, labels)
-            self._calibrate(examples)
-        else:
-            self._forget_margin()
-            self._discard_probabilities()
-
 
 def seed_of(random_state: Any) -> int:
     """Return ``random_state`` as an integer: the given one, or one drawn from the given generator."""
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def check_count(name: str, value: Any, otherwise: str = "") -> None:
+    """Raise ValueError unless a parameter is a whole number, 1 or more; ``otherwise`` names what else it may be."""
+    if not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} must be a whole number, 1 or more, {otherwise}got {value!r}")
 
 
 def set_learner(model: Any, learner: Any, names: Any) -> None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.scoring import linear_scores
-from rosenblatt.linear.base import LinearClassifier, refuse_one_class
+from rosenblatt.linear.base import LinearClassifier, check_count, refuse_one_class
 
 
 class BatchPerceptron(LinearClassifier):
@@ -99,8 +99,7 @@ class BatchPerceptron(LinearClassifier):
         """
         if not 0.0 < self.eta < np.inf:
             raise ValueError(f"eta must be above 0 and finite, got {self.eta!r}")
-        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
+        check_count("max_iter", self.max_iter)
         examples = self._examples(X, y, sample_weight, reset=True)
         self.classes_ = examples.classes
         refuse_one_class(self.classes_)

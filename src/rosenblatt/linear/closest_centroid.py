@@ -1,16 +1,16 @@
 """Closest centroid as a scikit-learn estimator, over per-class sums that need one read of the data."""
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.learner.additive import Centroids
-from rosenblatt.linear.base import LinearClassifier
+from rosenblatt.linear.additive import AdditiveClassifier
 
 
-class ClosestCentroid(LinearClassifier):
+class ClosestCentroid(AdditiveClassifier):
     """The class whose mean is closest, as a hyperplane.
 
     **Problem.** ``argmin_c ‖x − μ_c‖``. Between two classes that is the sign of ``w·x + b`` with ``w = μ₊ − μ₋`` and
@@ -84,64 +84,23 @@ class ClosestCentroid(LinearClassifier):
         self.priors = priors
         self.probability = probability
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Compute the centroid of every class; earlier examples are discarded.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        self._learn_by_adding(self._new_learner(), X, y, sample_weight, None, reset=True, whole=True)
-        return self
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add a batch of examples; classes not seen before are added.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-        classes : array-like, optional
-            Classes that may occur later; not required.
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        first = not hasattr(self, "learner_")
-        learner = self._new_learner() if first else self.learner_
-        self._learn_by_adding(learner, X, y, sample_weight, classes, reset=first, whole=False)
-        return self
-
     @property
     def centroids_(self) -> NDArray[np.float64]:
         """The mean of every class, shrunken where asked for."""
-        return self.learner_.means()
+        return np.asarray(self._fitted_learner().means())
 
     @property
     def class_prior_(self) -> NDArray[np.float64]:
         """The prior probability of every class."""
-        return np.asarray(np.exp(self.learner_.log_priors()))
+        return np.asarray(np.exp(self._fitted_learner().log_priors()))
 
     @property
     def within_class_std_dev_(self) -> NDArray[np.float64]:
         """The standard deviation of every feature within the classes, where it was measured."""
         try:
-            return self.learner_.deviations()
+            return np.asarray(self._fitted_learner().deviations())
         except ValueError as error:
             raise AttributeError(str(error)) from error
-
-    @property
-    def class_count_(self) -> NDArray[np.float64]:
-        """The total weight of the examples of every class."""
-        return self.learner_.counts
 
     def _new_learner(self) -> Centroids:
         if self.metric != "euclidean":

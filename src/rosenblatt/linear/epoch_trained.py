@@ -11,7 +11,7 @@ from rosenblatt import rules
 from rosenblatt.core import hypotheses
 from rosenblatt.learner import Epoch
 from rosenblatt.learner.training import NoImprovement
-from rosenblatt.linear.base import set_learner, warn_of_preprocessing
+from rosenblatt.linear.base import check_count, set_learner, warn_of_preprocessing
 from rosenblatt.linear.probabilities import Probabilities
 from rosenblatt.storage import BadModel
 
@@ -170,8 +170,7 @@ class EpochTrained(Probabilities, Generic[LearnerT]):
 
     def _check_parameters(self) -> None:
         """Raise ValueError unless ``max_iter`` and ``hypothesis`` are valid."""
-        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
+        check_count("max_iter", self.max_iter)
         self._check_hypothesis(self.hypothesis)
 
     def _begin(self) -> Any:

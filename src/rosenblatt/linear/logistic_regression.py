@@ -13,7 +13,7 @@ from rosenblatt.learner.calibration import LOGISTIC, Link
 from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.linear_weights import FixedWeights
 from rosenblatt.learner.scoring import softmax
-from rosenblatt.linear.base import LinearClassifier, eta_for_radius, refuse_one_class, seed_of
+from rosenblatt.linear.base import LinearClassifier, check_count, eta_for_radius, refuse_one_class, seed_of
 
 SOLVERS = ("batch", "online")
 EPOCHS, ITERATIONS = 10, 1000  # max_iter of the online and of the batch solver where it is None
@@ -244,10 +244,8 @@ class LogisticRegression(LinearClassifier):
     def _check_parameters(self) -> None:
         if self.solver not in SOLVERS:
             raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}")
-        if self.max_iter is not None and (
-            not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1
-        ):
-            raise ValueError(f"max_iter must be 1 or more, or None, got {self.max_iter!r}")
+        if self.max_iter is not None:
+            check_count("max_iter", self.max_iter, "or None, ")
         if self.penalty not in ("l2", None):
             raise ValueError(
                 f"penalty must be 'l2' or None, got {self.penalty!r}: for weights that are exactly zero use "

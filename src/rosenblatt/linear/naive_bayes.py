@@ -8,54 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from rosenblatt.learner.additive import Bayes, BinaryBayes, CountBayes
+from rosenblatt.learner.additive import BinaryBayes, CountBayes
 from rosenblatt.learner.calibration import LOGISTIC, Link
-from rosenblatt.linear.base import LinearClassifier
+from rosenblatt.linear.additive import AdditiveClassifier
 
 
-class _BayesClassifier(LinearClassifier):
-    """Base of the naive Bayes estimators: counting, probabilities and priors. A subclass names its learner."""
+class _BayesClassifier(AdditiveClassifier):
+    """Base of the naive Bayes estimators: probabilities and priors."""
 
-    learner_: Any
     alpha: float
     fit_prior: bool
     class_prior: Any
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Count the features of every class; earlier counts are discarded.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        self._learn_by_adding(self._new_learner(), X, y, sample_weight, None, reset=True, whole=True)
-        return self
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add the counts of a batch; classes not seen before are added.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-        classes : array-like, optional
-            Classes that may occur later; not required.
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        first = not hasattr(self, "learner_")
-        learner = self._new_learner() if first else self.learner_
-        self._learn_by_adding(learner, X, y, sample_weight, classes, reset=first, whole=False)
-        return self
 
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return ``log P(c) + log P(x|c)`` for every row and class, of shape (n, classes).
@@ -108,11 +71,6 @@ class _BayesClassifier(LinearClassifier):
         return np.asarray(self._fitted_learner().log_priors())
 
     @property
-    def class_count_(self) -> NDArray[np.float64]:
-        """The total weight of the examples of every class."""
-        return np.asarray(self._fitted_learner().counts)
-
-    @property
     def feature_count_(self) -> NDArray[np.float64]:
         """The weighted sum of every feature over the examples of every class."""
         return np.asarray(self._fitted_learner().sums)
@@ -122,20 +80,9 @@ class _BayesClassifier(LinearClassifier):
         """Read a model from a file written by :meth:`save`; raise :class:`BadModel` for any other file."""
         model = super().load(path)
         learner = model.learner_
-        model.alpha, model.fit_prior, model.class_prior = (
-            learner.smoothing,
-            learner.fit_prior,
-            learner.class_prior,
-        )
+        model.alpha, model.fit_prior = learner.smoothing, learner.fit_prior
+        model.class_prior = learner.class_prior
         return model
-
-    def _new_learner(self) -> Bayes:
-        raise NotImplementedError
-
-    def _fitted_learner(self) -> Any:
-        if not hasattr(self, "learner_"):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit first")
-        return self.learner_
 
     def _priors(self) -> dict[str, Any]:
         """Return the parameters about priors, as the learner takes them."""
@@ -344,7 +291,6 @@ class MultinomialNaiveBayes(_BayesClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = (
-            True  # scikit-learn's checks feed it clusters, which it does not separate
-        )
+        # scikit-learn's checks feed it clusters, which it does not separate.
+        tags.classifier_tags.poor_score = True
         return tags

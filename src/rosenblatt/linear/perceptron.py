@@ -20,13 +20,18 @@ from rosenblatt.learner.examples import CheckedExamples, max_row_sqnorm
 from rosenblatt.learner.files import load_learner, save_learner
 from rosenblatt.learner.history import Trace, history_frame, trace_of
 from rosenblatt.learner.training import NoImprovement, error_rate, margin_on, perceptron_loss
-from rosenblatt.linear.base import LinearClassifier, refuse_one_class, seed_of, unchanged_if_refused
+from rosenblatt.linear.base import (
+    LinearClassifier,
+    check_count,
+    refuse_one_class,
+    seed_of,
+    unchanged_if_refused,
+)
 from rosenblatt.linear.epoch_trained import EpochTrained
 from rosenblatt.storage import BadModel
 
-VALIDATION_TOL = (
-    1e-3  # the improvement of the validation score that early_stopping asks for where tol is None
-)
+# The improvement of the validation score that early_stopping asks for where tol is None.
+VALIDATION_TOL = 1e-3
 STOPPING = ("tol", "early_stopping", "validation_fraction", "n_iter_no_change")
 
 
@@ -445,8 +450,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         super()._check_parameters()
         if self.tol is not None and not self.tol > -np.inf:
             raise ValueError(f"tol must be a number or None, got {self.tol!r}")
-        if not isinstance(self.n_iter_no_change, int | np.integer) or self.n_iter_no_change < 1:
-            raise ValueError(f"n_iter_no_change must be 1 or more, got {self.n_iter_no_change!r}")
+        check_count("n_iter_no_change", self.n_iter_no_change)
         if not 0.0 < self.validation_fraction < 1.0:
             raise ValueError(f"validation_fraction must be in (0, 1), got {self.validation_fraction!r}")
 

@@ -11,7 +11,7 @@ from rosenblatt import rules
 from rosenblatt.data.matrix import checked_weight
 from rosenblatt.learner.examples import canonical_matrix, max_row_sqnorm
 from rosenblatt.learner.regression import HYPOTHESES, RealLearner
-from rosenblatt.linear.base import LinearModel, eta_for_radius, seed_of
+from rosenblatt.linear.base import LinearModel, check_count, eta_for_radius, seed_of
 
 
 class PerceptronRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
@@ -104,8 +104,7 @@ class PerceptronRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         -------
         self
         """
-        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
+        check_count("max_iter", self.max_iter)
         X, y, weight = self._examples(X, y, sample_weight, reset=True)
         self.learner_ = self._new_learner(X)
         self.learner_.train(X, y, max_iter=self.max_iter, shuffle=self.shuffle, sample_weight=weight)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rosenblatt.data.labels import checked_classes, exact_if_listed
 from rosenblatt.learner import Learner
 from rosenblatt.learner.scoring import linear_scores
-from rosenblatt.linear.base import refuse_one_class, seed_of
+from rosenblatt.linear.base import check_count, refuse_one_class, seed_of
 from rosenblatt.networks.gate import Gate
 from rosenblatt.networks.inputs import Inputs
 from rosenblatt.networks.network import Network
@@ -37,18 +37,16 @@ def _refuse_probabilities(model: Any) -> bool:
 class BuiltNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that constructs its network of perceptrons unit by unit."""
 
-    max_units: int | None
-    max_iter: int
-    random_state: Any
+    def __init__(self, *, max_units: int | None = None, max_iter: int = 100, random_state: Any = 0) -> None:
+        self.max_units = max_units
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
         """Construct the network, or one per class if there are more than two."""
-        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be 1 or more, got {self.max_iter!r}")
-        if self.max_units is not None and (
-            not isinstance(self.max_units, int | np.integer) or self.max_units < 1
-        ):
-            raise ValueError(f"max_units must be 1 or more, or None, got {self.max_units!r}")
+        check_count("max_iter", self.max_iter)
+        if self.max_units is not None:
+            check_count("max_units", self.max_units, "or None, ")
         X, y = validate_data(self, X, exact_if_listed(y), dtype=np.float64)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)

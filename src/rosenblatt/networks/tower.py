@@ -1,7 +1,5 @@
 """The tower algorithm: each new unit reads the inputs and the previous unit, and makes fewer errors."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,11 +60,6 @@ class Tower(BuiltNetwork):
     ----------
     S. Gallant (1990), Perceptron-based learning algorithms, section V (the tower algorithm).
     """
-
-    def __init__(self, *, max_units: int | None = None, max_iter: int = 100, random_state: Any = 0) -> None:
-        self.max_units = max_units
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _build(
         self, Z: NDArray[np.float64], targets: NDArray[np.int64], names: list[str], training: UnitTraining

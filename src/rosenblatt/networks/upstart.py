@@ -1,7 +1,5 @@
 """The upstart algorithm: daughter units correct the false positives and false negatives of a unit."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,11 +69,6 @@ class Upstart(BuiltNetwork):
     ----------
     M. Frean (1990), The upstart algorithm: a method for constructing and training feedforward neural networks.
     """
-
-    def __init__(self, *, max_units: int | None = None, max_iter: int = 100, random_state: Any = 0) -> None:
-        self.max_units = max_units
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _build(
         self, Z: NDArray[np.float64], targets: NDArray[np.int64], names: list[str], training: UnitTraining

@@ -107,6 +107,8 @@ def resolve(rule: Any, eta: float | None = None) -> Any:
             raise ValueError(f"rule must be one of {', '.join(BY_NAME)} or a rule object, got {rule!r}")
         cls = BY_NAME[rule]
         rule = cls(eta=eta) if eta is not None and "eta" in cls._fields else cls()
+    if isinstance(rule, type):
+        raise TypeError(f"rule must be a name or a rule object, got the class: write {rule.__name__}()")
     step_of(type(rule))
     if hasattr(rule, "check"):
         rule.check()

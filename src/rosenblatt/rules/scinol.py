@@ -71,9 +71,8 @@ class ScInOL(NamedTuple):
     def add_gradient(self, numbers: Any, weight: float, gradient: float) -> Any:
         """Return ``M``, ``G``, ``S`` and ``η`` of a weight after an example with this derivative of the loss by it."""
         largest, total, squares, wealth = numbers
-        rest = max(
-            wealth - gradient * weight, 0.5 * wealth
-        )  # more is lost only by visits that weigh more than 1
+        # More than half is lost only by visits that weigh more than 1.
+        rest = max(wealth - gradient * weight, 0.5 * wealth)
         return largest, total - gradient, squares + gradient * gradient, rest
 
     def weight_of(self, numbers: Any) -> Any:

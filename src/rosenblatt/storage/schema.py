@@ -270,10 +270,8 @@ class Tensor(NamedTuple):
         least, most, above, order, binds = self.range
         span = Range(symbols.get(least, least), symbols.get(most, most), above)
         if span == ANY:
-            with np.errstate(
-                over="ignore", invalid="ignore"
-            ):  # a finite sum has finite terms: one read instead of two
-                if np.isfinite(array.sum()):
+            with np.errstate(over="ignore", invalid="ignore"):
+                if np.isfinite(array.sum()):  # then its terms are finite: one read instead of two
                     return
         low, high = array.min().item(), array.max().item()  # nan where a value is nan
         if not (math.isfinite(low) and math.isfinite(high)):

@@ -64,6 +64,7 @@ ROW_STATE = frozenset(
         "_row_scores",
         "_rule",
         "_scale",
+        "_scorable",
         "_scaled_address",
         "_scaled_values",
         "_scaling",
@@ -146,6 +147,7 @@ class OnlineLearner(RowsLearner):
     _label_view: Any  # memory of the label
     _clock_view: Any  # memory of the number of visits
     _sqnorm_view: Any  # memory of the squared norms of the weights
+    _scorable: bool  # whether scores of rows serve for probabilities
     _scale: Any  # the compiled function that standardises the row
     _scaling: tuple[int, ...]  # addresses of the row and of the statistics, empty where rows are not scaled
     _scaled_address: int  # of the row to learn from, standardised where features are scaled
@@ -423,18 +425,14 @@ class OnlineLearner(RowsLearner):
 
     def _add_score(self, label: int) -> None:
         """Add the score of the row in the buffer, which is about to be learned from."""
-        classes, clock = len(self.labels), self._clock_view[0]
-        if self._running_calibration is None or classes < 2 or not clock or self._p:
+        clock = self._clock_view[0]
+        if not self._scorable or not clock:
             return
         self._predict(self._scaled_address, self._p)
-        self._pending_scores.append(
-            (
-                self._row_scores.tolist(),
-                clock if self._averaged else 1.0,
-                label if classes > 2 else (label + 1) // 2,
-                self._sqnorm_view.tolist(),
-            )
-        )
+        if len(self.labels) == 2:
+            label = (label + 1) // 2
+        divisor = clock if self._averaged else 1.0
+        self._pending_scores.append((self._row_scores.tolist(), divisor, label, self._sqnorm_view.tolist()))
         if len(self._pending_scores) == MOST_PENDING:
             self._count_pending_scores()
 
@@ -468,6 +466,7 @@ class OnlineLearner(RowsLearner):
         self._sqnorm_view = memoryview(cast(Any, buffer.state.running["sqnorm"]))
         self._rule, self._geometry = self.learner.rule, self.learner.geometry
         self._predict, self._p = row_predictor(), link_power(self._geometry)
+        self._scorable = self._running_calibration is not None and len(self.labels) > 1 and not self._p
         self._read, self._reader_address = reader_functions().read, reader.address
         self._stale = self.hash_bits > 0
         classes = self.labels if len(self.labels) > 1 else self.labels * 2

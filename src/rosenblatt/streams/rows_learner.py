@@ -64,7 +64,8 @@ LEAD_DECAY = 0.5 ** (1.0 / LEAD_HALF_LIFE)
 CHANGES_KEPT = 100
 ALL_SCORED = 512  # single rows whose scores all serve for probabilities; later every SCORED_EVERY-th
 SCORED_EVERY = 64
-MOST_SCORED = 64  # rows of a block whose scores do
+MOST_SCORED = 64  # rows of a block whose scores serve for them
+FIRST_FEATURES, FEW_FEATURES = 64, 4096  # weights reserved at first; below the latter their number quadruples
 MOST_PENDING = 1024  # scores of single rows that wait to be counted for probabilities
 
 
@@ -107,7 +108,8 @@ class RowsLearner:
         The rules among which ``"auto"`` chooses.
     calibrated : bool, default=True
         Keep probabilities current, from scores of rows that were not learned from yet: of each of the first 512 single
-        rows and of every 64th later, and of up to 64 rows at the beginning of a block.
+        rows and of every 64th later. Rows that come in blocks add scores of up to 64 rows of a block, later of as many
+        blocks as make one of 64 rows.
     """
 
     def __init__(
@@ -191,6 +193,7 @@ class RowsLearner:
         # Scores of single rows, their divisor, the label, and the squared norms of the weights. To count a score takes
         # longer than to learn from a row, and need not be done before probabilities are asked for.
         self._pending_scores: list[tuple[list[float], float, int, list[float]]] = []
+        self._clear()
 
     def _count_pending_scores(self) -> None:
         pending, self._pending_scores = self._pending_scores, []
@@ -228,11 +231,12 @@ class RowsLearner:
         self._clear()
 
     def add_features(self, n_features: int) -> None:
-        """Reserve weights for this many features, at least twice as many as before, so that growing stays cheap."""
-        if n_features > self.learner.n_features:
-            self._reserve_features(
-                max(n_features, 2 * self.learner.n_features, 64) if self.compiled else n_features
-            )
+        """Reserve weights for this many features, and for as many more that growing stays cheap."""
+        before = self.learner.n_features
+        if n_features > before:
+            factor = 4 if before < FEW_FEATURES else 2
+            reserved = max(n_features, factor * before, FIRST_FEATURES) if self.compiled else n_features
+            self._reserve_features(reserved)
 
     def _reserve_features(self, n_features: int) -> None:
         """Add features to the weights, of every candidate, and to the statistics."""
@@ -347,9 +351,8 @@ class RowsLearner:
     def _learn_scaled_block(self, rows: Rows, y: NDArray[Any], weight: NDArray[np.float64] | None) -> bool:
         """Learn from sparse rows that are standardised where features are scaled."""
         first = self._first_part(y.size)
-        if (
-            first and np.isfinite(rows.values).all()
-        ):  # probabilities need some rows that are scored before they are learned from
+        # Probabilities need some rows that are scored before they are learned from.
+        if first and np.isfinite(rows.values).all():
             return all(
                 self._learn_scaled_block(
                     _part(rows, start, stop), y[start:stop], None if weight is None else weight[start:stop]
@@ -436,12 +439,11 @@ class RowsLearner:
         )
 
     def _scores_are_due(self, rows: int) -> bool:
-        return (
-            self.running_calibration is not None
-            and self.compiled
-            and len(self.labels) > 1
-            and (self.rows < ALL_SCORED or self.rows // MOST_SCORED != (self.rows + rows) // MOST_SCORED)
-        )
+        """Return whether a block of this many rows adds scores: one of 64 rows does, as of single rows."""
+        if self._running_calibration is None or not self.compiled or len(self.labels) < 2:
+            return False
+        rows_between = SCORED_EVERY * max(1, min(rows, MOST_SCORED))
+        return self.rows < ALL_SCORED or self.rows // rows_between != (self.rows + rows) // rows_between
 
     def _add_scores(self, X: Any, y: NDArray[Any]) -> None:
         """Add scores of some rows of a block that is about to be learned from; they are standardised already."""
@@ -459,8 +461,10 @@ class RowsLearner:
             rows if rows.shape[1] == n_features else rows[:, :n_features], self.predicting
         )
         norm, labels = self._norm(), np.searchsorted(self.learner.classes, y[chosen]).tolist()
+        running = self.running_calibration
+        assert running is not None
         for each, label in zip(scores.reshape(chosen.size, -1).tolist(), labels, strict=True):
-            self.running_calibration.add(each, label, norm)  # type: ignore[union-attr]
+            running.add(each, label, norm)
 
     def _norm(self) -> float:
         """Return a number that grows in proportion to the weights, without reading them."""

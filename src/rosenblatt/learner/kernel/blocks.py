@@ -30,9 +30,8 @@ class Data(NamedTuple):
     labels: NDArray[np.int64]  # class indices
     first_row: int  # the number of the first one among all the learner has seen
     diagonal: NDArray[np.float64]  # the kernel of each example with itself, in units
-    gram_tasks: tuple[
-        DeviceTask, DeviceTask
-    ]  # the Gram matrix of a block; one is copied while the other is read
+    # The Gram matrix of a block; one is copied while the other is read.
+    gram_tasks: tuple[DeviceTask, DeviceTask]
 
 
 class RowBlock(NamedTuple):
@@ -98,9 +97,8 @@ class GramCache:
         self._space, self._data = space, data
         self._sqnorm = sqnorms(space.arrays, data.X) if isinstance(space.kernel, RBF) else None
         self.scores = np.ascontiguousarray(scores.T)  # (classes, rows)
-        self.gram = np.empty(
-            (n, n), space.arrays.dtype
-        )  # the system gives memory only to rows that are written
+        # The system gives memory only to rows that are written.
+        self.gram = np.empty((n, n), space.arrays.dtype)
         self.index = np.full(n, -1)  # of every example: its row in `gram`, or -1
         self._used = 0
 

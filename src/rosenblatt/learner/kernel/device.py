@@ -437,9 +437,8 @@ class CudaGraph:
         recorder.stream.wait_stream(current)
         with _ONE_RECORDING_AT_A_TIME, torch.cuda.stream(recorder.stream):
             on_device = [each.to(device, non_blocking=True) for each in pinned]
-            function(
-                *on_device
-            )  # libraries initialise at their first call in a stream, which cannot be recorded
+            # Libraries initialise at their first call in a stream, which cannot be recorded.
+            function(*on_device)
             pool = recorder.latest.pool() if recorder.latest else None
             self._graph.capture_begin(pool, capture_error_mode="thread_local")
             try:

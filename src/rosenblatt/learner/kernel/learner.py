@@ -403,11 +403,11 @@ class KernelLearner(LearnerState):
             at_once = max(1, VOTES_ON_DEVICE // max(int(support.shape[0]), VOTE_LINES))
         with arrays.exact_products():
             for piece in cut(int(X.shape[0]), at_once):
-                values = (
+                values = (  # (support rows, rows)
                     space.values(X[piece, ...], support).T
                     if isinstance(space.kernel, Precomputed)
                     else space.values(support, X[piece, ...])
-                )  # (support rows, rows)
+                )
                 if not arrays.is_numpy:
                     votes[piece] = device_votes(
                         arrays, values, ledger.entries, slots, classes, self.joint, self.clock
