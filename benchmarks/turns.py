@@ -118,7 +118,10 @@ def online(
     return run
 
 
-def in_frames() -> Run:
+def in_frames(probabilities: bool = True) -> Run:
+    """Learn from data frames; without probabilities, which versions before 0.2 do not keep."""
+    import inspect
+
     import pandas as pd
 
     from rosenblatt import OnlineLearner
@@ -127,7 +130,8 @@ def in_frames() -> Run:
     frames = [
         pd.DataFrame(X[lo : lo + 1000], columns=[f"x{k}" for k in range(20)]) for lo in range(0, 50_000, 1000)
     ]
-    learner = OnlineLearner()
+    optional = "calibrated" in inspect.signature(OnlineLearner).parameters
+    learner = OnlineLearner(**({"calibrated": False} if optional and not probabilities else {}))
 
     def run() -> None:
         for k, frame in enumerate(frames):
@@ -481,6 +485,7 @@ ROWS: dict[str, dict[str, Callable[[], Run]]] = {
         "predict_one + learn_one, 20 names, AROW": lambda: online(named(2_000, 20, 60), "arow"),
         "predict_one, 200 words": lambda: online(named(1_000, 200, 5_000), learn=False),
         "learn_many, frames of 1,000": in_frames,
+        "learn_many, frames of 1,000, no probabilities": lambda: in_frames(probabilities=False),
     },
     "engines": {
         "fit_local, dense, 2 shards": lambda: on_threads(dense(), 2),

@@ -108,7 +108,7 @@ def stream(
 
     \b
     Examples:
-      cat events.jsonl | rosenblatt stream --target label --model m.safetensors --every 10000
+      cat events.jsonl | rosenblatt stream --target label -m m.safetensors
       rosenblatt stream mail.mbox --model mail.safetensors
       rosenblatt stream 'logs/*.csv' --target y --half-life 5000 --json
     """
