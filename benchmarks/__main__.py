@@ -1,8 +1,9 @@
 """Run every benchmark, or those named: ``python -m benchmarks [heart proofs ...] [--write FOLDER]``.
 
-``python -m benchmarks heart linear_family kernel streams engines service mail lab --against COMMIT`` compares with
-another version instead; it exits with 1 where a row is slower. ``--rows PATTERN`` runs only the rows whose name
-matches a regular expression, ``--turns N`` sets how often each version runs (7 or more).
+``python -m benchmarks heart linear_family kernel files streams engines service mail lab --against COMMIT`` compares
+with another version instead; it exits with 1 where a row is slower. ``--rows PATTERN`` runs only the rows whose name
+matches a regular expression, ``--turns N`` sets how often each version runs (7 or more), ``--time cpu`` compares
+seconds of processors rather than of the clock.
 """
 
 import sys
@@ -47,7 +48,7 @@ def main(arguments: list[str]) -> None:
     if "--help" in arguments:
         print(__doc__)
         return
-    arguments, options = _options(arguments, "--write", "--against", "--rows", "--turns")
+    arguments, options = _options(arguments, "--write", "--against", "--rows", "--turns", "--time")
     folder = Path(options["--write"]) if "--write" in options else None
     if "--against" in options:
         from benchmarks.against import compare
@@ -55,14 +56,22 @@ def main(arguments: list[str]) -> None:
 
         if unknown := set(arguments) - set(ROWS):
             sys.exit(f"no rows for {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
+        if options.get("--time", "clock") not in ("clock", "cpu"):
+            sys.exit("--time is clock or cpu")
         try:
             turns = int(options["--turns"]) if "--turns" in options else None
-            slower = compare(arguments or list(ROWS), options["--against"], options.get("--rows", ""), turns)
+            slower = compare(
+                arguments or list(ROWS),
+                options["--against"],
+                options.get("--rows", ""),
+                turns,
+                options.get("--time") == "cpu",
+            )
         except ValueError as error:
             sys.exit(str(error))
         sys.exit(min(1, slower))
-    if "--rows" in options or "--turns" in options:
-        sys.exit("--rows and --turns need --against COMMIT")
+    if {"--rows", "--turns", "--time"} & set(options):
+        sys.exit("--rows, --turns and --time need --against COMMIT")
     known = questions()
     unknown = set(arguments) - set(known)
     if unknown:

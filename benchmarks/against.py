@@ -1,11 +1,12 @@
 """Is this version slower than another? Rows of both run in turns: ``python -m benchmarks heart --against COMMIT``.
 
 ``--rows PATTERN`` runs only the rows whose name (``heart: fit, dense``) matches a regular expression. ``--turns N``
-sets how often each version runs, which is seven times or more: an interval of 95% needs as many.
+sets how often each version runs, which is seven times or more: an interval of 95% needs as many. ``--time cpu``
+compares seconds of processors, summed over threads and commands, as a machine that others use asks for.
 
-The other commit is checked out into a worktree beside the caches. It runs in this environment where it asks for the
-same dependencies, else in one that is made for it. A row is slower only where the whole 95% interval of the median of
-its ratios lies beyond 5%.
+The other commit is checked out into a worktree beside the caches. It runs in this environment where its dependencies
+are installed here, else in an environment that is made for it. A row is slower only where the whole 95% interval of
+the median of its ratios lies beyond 5%.
 
 Both versions run code that was compiled for this CPU. Shipped code would be there for this version alone, and it has
 half the vector width of code compiled on a CPU with AVX-512.
@@ -18,8 +19,10 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
+from packaging.requirements import Requirement
 from rich.progress import track
 from rich.table import Table
 
@@ -46,8 +49,8 @@ class Version:
             text=True,
         )
 
-    def time(self, row: str) -> float:
-        """Return the seconds of one run of a row."""
+    def time(self, row: str, processors: bool = False) -> float:
+        """Return the seconds of one run of a row: on the clock, or of processors."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(row + "\n")
@@ -55,7 +58,7 @@ class Version:
         answer = self._process.stdout.readline()
         if not answer:
             raise RuntimeError(f"the process that ran {row!r} stopped: see above")
-        return float(answer)
+        return float(answer.split()[processors])
 
     def close(self) -> None:
         """End the process."""
@@ -70,7 +73,7 @@ def checked_out(commit: str) -> tuple[str, Path]:
     if not (tree / "src").is_dir():
         _git("worktree", "prune")
         _git("worktree", "add", "--detach", str(tree), digest)
-    if _dependencies(tree) == _dependencies(ROOT):
+    if _is_installed(_dependencies(tree)):
         return sys.executable, tree / "src"
     python = tree / ".venv" / "bin" / "python"
     if not python.exists():
@@ -87,9 +90,18 @@ def _git(*words: str) -> str:
     ).stdout.strip()
 
 
-def _dependencies(tree: Path) -> set[str]:
+def _dependencies(tree: Path) -> list[Requirement]:
     project = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return set(project["dependencies"])
+    return [Requirement(text) for text in project["dependencies"]]
+
+
+def _is_installed(requirements: list[Requirement]) -> bool:
+    """Whether this environment meets all requirements.
+
+    >>> _is_installed([Requirement("numpy>=1.26")]), _is_installed([Requirement("numpy<1")])
+    (True, False)
+    """
+    return all(each.specifier.contains(metadata.version(each.name)) for each in requirements)
 
 
 def median_interval(values: list[float]) -> tuple[float, float, float]:
@@ -116,7 +128,9 @@ def rows_matching(questions: list[str], pattern: str = "") -> list[tuple[str, st
     return [(question, row) for question, row in rows if re.search(pattern, f"{question}: {row}")]
 
 
-def compare(questions: list[str], commit: str, pattern: str = "", turns: int | None = None) -> int:
+def compare(
+    questions: list[str], commit: str, pattern: str = "", turns: int | None = None, processors: bool = False
+) -> int:
     """Time rows of these questions in both versions, print the table, and return how many are slower."""
     if turns is not None and turns < FEW_TURNS:
         raise ValueError(f"--turns must be {FEW_TURNS} or more, got {turns}: fewer give no interval of 95%")
@@ -124,7 +138,13 @@ def compare(questions: list[str], commit: str, pattern: str = "", turns: int | N
     if not rows:
         raise ValueError(f"no row of {', '.join(questions)} matches {pattern!r}")
     python, source = checked_out(commit)
-    slower, table = 0, Table(title=f"this version against {commit}", title_justify="left")
+    slower, table = (
+        0,
+        Table(
+            title=f"this version against {commit}{', seconds of processors' if processors else ''}",
+            title_justify="left",
+        ),
+    )
     for column in ("row", "this", commit, "theirs / this", "95% interval", ""):
         table.add_column(column, justify="left" if column == "row" else "right")
     order = random.Random(0)
@@ -135,7 +155,7 @@ def compare(questions: list[str], commit: str, pattern: str = "", turns: int | N
         try:
             for _ in range(n_turns):
                 for k in order.sample((0, 1), 2):
-                    times[k].append(versions[k].time(row))
+                    times[k].append(versions[k].time(row, processors))
         finally:
             for version in versions:
                 version.close()

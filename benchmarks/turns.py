@@ -1,7 +1,8 @@
 """A process that times rows of one version of rosenblatt, asked line by line: ``python turns.py`` (see against.py).
 
 It runs under the old and under the new version, so it uses only names that are public in both. Every row is prepared
-and warmed up once; a line on standard input names a row and is answered by the seconds of one run.
+and warmed up once; a line on standard input names a row and is answered by the seconds of one run: on the clock, and
+of processors (this process and the commands it started).
 """
 
 import asyncio
@@ -117,7 +118,10 @@ def online(
     return run
 
 
-def in_frames() -> Run:
+def in_frames(probabilities: bool = True) -> Run:
+    """Learn from data frames; without probabilities, which versions before 0.2 do not keep."""
+    import inspect
+
     import pandas as pd
 
     from rosenblatt import OnlineLearner
@@ -126,7 +130,8 @@ def in_frames() -> Run:
     frames = [
         pd.DataFrame(X[lo : lo + 1000], columns=[f"x{k}" for k in range(20)]) for lo in range(0, 50_000, 1000)
     ]
-    learner = OnlineLearner()
+    optional = "calibrated" in inspect.signature(OnlineLearner).parameters
+    learner = OnlineLearner(**({"calibrated": False} if optional and not probabilities else {}))
 
     def run() -> None:
         for k, frame in enumerate(frames):
@@ -480,6 +485,7 @@ ROWS: dict[str, dict[str, Callable[[], Run]]] = {
         "predict_one + learn_one, 20 names, AROW": lambda: online(named(2_000, 20, 60), "arow"),
         "predict_one, 200 words": lambda: online(named(1_000, 200, 5_000), learn=False),
         "learn_many, frames of 1,000": in_frames,
+        "learn_many, frames of 1,000, no probabilities": lambda: in_frames(probabilities=False),
     },
     "engines": {
         "fit_local, dense, 2 shards": lambda: on_threads(dense(), 2),
@@ -511,6 +517,13 @@ ROWS: dict[str, dict[str, Callable[[], Run]]] = {
 }
 
 
+def _processor_seconds() -> float:
+    import resource  # not on Windows
+
+    usage = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in usage)
+
+
 def main() -> None:
     """Answer every line with the seconds of one run of the row it names."""
     every = {name: prepare for rows in ROWS.values() for name, prepare in rows.items()}
@@ -522,9 +535,9 @@ def main() -> None:
             prepared[name] = every[name]()
             if "empty cache" not in name:
                 prepared[name]()
-        started = time.perf_counter()
+        started, before = time.perf_counter(), _processor_seconds()
         prepared[name]()
-        print(time.perf_counter() - started, flush=True)
+        print(time.perf_counter() - started, max(_processor_seconds() - before, 1e-6), flush=True)
 
 
 if __name__ == "__main__":

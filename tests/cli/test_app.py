@@ -45,6 +45,22 @@ def test_help_has_examples_that_name_the_command(command):
     assert text.count(f"  rosenblatt {command} ") >= 2
 
 
+def test_several_files_on_the_command_line_are_refused_with_the_way_out():
+    result = run("fit a.csv b.csv")
+    assert result.exit_code == 2
+    assert "several files are one SOURCE, as in 'logs/*.csv'" in result.output
+
+
+@pytest.mark.parametrize("command", [(name,) for name in (*NAMES_OF_COMMANDS, *GROUPS)] + SUBCOMMANDS)
+def test_help_fits_eighty_columns_and_names_no_type_of_python(command):
+    everything = run_well([*command, "--help"]).stdout
+    if "--help-all" in everything:
+        everything = run_well([*command, "--help-all"]).stdout
+    assert [line for line in everything.splitlines() if len(line) > 80] == []
+    assert not re.search(r"<(str|int|float|list)\b", everything)
+    assert "..." not in everything.partition("Commands:")[2]
+
+
 @pytest.mark.parametrize("command", NAMES_OF_COMMANDS)
 def test_the_list_of_commands_says_what_their_help_says(command):
     function = getattr(import_module(f"rosenblatt.cli.commands.{command}"), command)

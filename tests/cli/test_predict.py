@@ -172,6 +172,22 @@ def test_info_describes_a_kernel_model(tmp_path, form):
     assert "support" in told
 
 
+def test_an_export_to_sql_says_which_columns_the_table_must_hold_as_numbers(tmp_path):
+    rows = [
+        f"$1,{100 + 7 * k % 900},2024-01-{1 + k % 28:02},{'ab'[k % 2]},{'xy'[k % 3 // 2]}" for k in range(40)
+    ]
+    (tmp_path / "t.csv").write_text(
+        "price,day,kind,y\n" + "\n".join(f'"{r[:6]}"{r[6:]}' for r in rows) + "\n"
+    )
+    model = tmp_path / "m"
+    run_well(["fit", str(tmp_path / "t.csv"), "--model", str(model), "--no-estimate"])
+    notes = run_well(["export", str(model), str(tmp_path / "m.sql")]).stderr
+    assert "needs 'price' as numbers" in notes
+    assert 'needs the columns "day.days" and "day.weekday"' in notes
+    assert "kind" not in notes
+    assert not run_well(["export", str(model), str(tmp_path / "m.py")]).stderr
+
+
 def test_an_exported_model_has_the_probabilities_of_predict(tmp_path):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(200, 3)) * [1.0, 100.0, 0.1] + [0.0, 7.0, 1.0]

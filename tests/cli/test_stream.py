@@ -92,6 +92,18 @@ def test_a_stream_goes_on_where_it_stopped(tmp_path):
     assert np.array_equal(a.weights("averaged"), b.weights("averaged"))
 
 
+def test_rows_that_fit_learned_from_are_not_counted_as_predicted(tmp_path):
+    """The accuracy of a stream is that of its own predictions, also in a later run."""
+    model = tmp_path / "m.safetensors"
+    run("fit", "sample:breast-cancer", "--model", model, "--no-estimate")
+    for times in (1, 2):
+        result = run("stream", "sample:breast-cancer", "--model", model, "--json")
+        (report,) = [json.loads(line) for line in result.stdout.splitlines()]
+        assert report["rows"] == 569 * times
+        assert report["accuracy"] > 0.9
+        assert report["progressive_loss"] == pytest.approx(1 - report["accuracy"])
+
+
 @pytest.mark.parametrize(
     "options", [["--half-life", "50"], ["--hash-bits", "8"], ["--rule", "passive-aggressive"]]
 )

@@ -31,6 +31,23 @@ def report(path, name, **options):
     return next(column for column in read_all(path, **options).columns if column.name == name)
 
 
+def test_booleans_in_several_spellings_are_one_column_of_yes_and_no(tmp_path):
+    mixed = ["Yes", "no", "Y", "N", "TRUE", "0", ""] * 5
+    path = table(tmp_path, a=mixed, letters=["y", "f", "t", "n", "y", "f", "f"] * 5)
+    assert report(path, "a").kind == "boolean"
+    assert report(path, "a").note == "true, y, yes are 1"
+    assert values(path, missing="mean")[:6] == [1.0, 0.0, 1.0, 0.0, 1.0, 0.0]
+    assert report(path, "letters").kind == "category"  # letters alone are codes
+    assert report(table(tmp_path, a=["yes", "no", "maybe"] * 10), "a").kind == "category"
+
+
+def test_a_comma_in_dollars_groups_thousands_and_a_point_may_be_either(tmp_path):
+    assert values(table(tmp_path, a=['"$1,100"', '"$2,250"', "$900"] * 10))[:3] == [1100.0, 2250.0, 900.0]
+    for written in ("$1.100", '"€1,659"'):  # a price of fuel, or thousands
+        with pytest.raises(BadInput, match="can be read two ways"):
+            read_all(table(tmp_path, a=[written] * 29 + ["2"]))
+
+
 NUMBERS = {
     "thousands": (['"1,234"', "950", '"1,234,567.5"'], [1234, 950, 1234567.5]),
     "thousands of another country": (['"1.234,5"', '"12,25"', "7"], [1234.5, 12.25, 7]),

@@ -164,6 +164,11 @@ def test_a_quote_that_never_closes_is_an_error_on_the_line_where_it_opens(
         read_all(path, skip_bad=True, **options)
 
 
+def test_a_short_tab_separated_line_with_an_open_quote_says_that_values_end_on_their_line():
+    rows = read_rows(Block(2, b'1\t2\n1\t"so\nit"\t3\n'), Header(1, ["a", "b", "c"], "\t"), ["a"])
+    assert all(row.reason.endswith("may have several") for row in rows.bad[1:])
+
+
 @settings(deadline=None)
 @given(
     st.lists(

@@ -22,7 +22,8 @@ def test_rows_are_chosen_by_a_pattern():
         (["heart", "--against", "HEAD", "--turns", "x"], "invalid literal"),
         (["heart", "--against", "HEAD", "--rows", "no such"], "no row of heart matches 'no such'"),
         (["heart", "--against"], "--against needs a value"),
-        (["heart", "--rows", "fit"], "--rows and --turns need --against COMMIT"),
+        (["heart", "--rows", "fit"], "--rows, --turns and --time need --against COMMIT"),
+        (["heart", "--against", "HEAD", "--time", "wall"], "--time is clock or cpu"),
         (["hearts", "--against", "HEAD"], "no rows for hearts"),
     ],
 )

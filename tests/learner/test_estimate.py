@@ -68,6 +68,11 @@ def test_clopper_pearson_inverts_the_binomial_distribution(wrong, rows):
     bound = clopper_pearson(wrong, rows, 0.95)
     if wrong < rows:
         assert binom.cdf(wrong, rows, bound) == pytest.approx(0.05, rel=1e-6)
+        from scipy.special import betaincinv
+
+        for confidence in (0.01, 0.5, 0.999999):
+            theirs = betaincinv(wrong + 1, rows - wrong, confidence)
+            assert clopper_pearson(wrong, rows, confidence) == pytest.approx(theirs, rel=1e-9)
     else:
         assert bound == 1.0
     low, high = interval(wrong, rows)

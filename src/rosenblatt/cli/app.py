@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from rosenblatt.cli import signals
 from rosenblatt.cli.errors import DEBUG, ExitCode, Refused, exit_code, message, show_tracebacks
-from rosenblatt.cli.flags import GroupedCommand, PlainValues, flatten
+from rosenblatt.cli.flags import GroupedCommand, PlainValues, Subcommands, flatten
 from rosenblatt.cli.output import note, seconds
 
 # The commands, in the order of --help, and what each does: the first line of its own help.
@@ -57,7 +57,7 @@ def load_command(name: str) -> Any:
     """Import a command, or a group of subcommands, and return it."""
     module = import_module(f"rosenblatt.cli.commands.{name}")
     functions = module.SUBCOMMANDS if name in GROUPS else {name: getattr(module, name)}
-    group = typer.Typer(name=name, help=GROUPS.get(name), add_completion=False, **SETTINGS)
+    group = typer.Typer(name=name, cls=Subcommands, help=GROUPS.get(name), add_completion=False, **SETTINGS)
     for own_name, function in functions.items():
         full_name = f"{name} {own_name}" if name in GROUPS else name
         group.command(own_name, cls=GroupedCommand)(guarded(flatten(function), full_name))

@@ -9,21 +9,21 @@ from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperArgument, TyperCommand, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 F = TypeVar("F", bound=Callable[..., Any])
 OTHER = "Options"  # the section of options that name none
 HELP_ALL = "--help-all"
 INTEGER = re.compile(r"-?\d{1,18}")
+# What typer calls a type, and what the help says.
+PLACEHOLDERS = {"<str>": "NAME", "<int>": "N", "<int range>": "N", "<float>": "NUMBER", "<list[str]>": "NAME"}
 DECIMAL = re.compile(r"-?\d{1,15}(\.\d{1,15})?(e-?\d{1,2})?")
-_rare: set[str] = set()  # the options that only --help-all lists
+RARE = " (rare)"  # ends the section of an option that only --help-all lists
 
 
 def flag(*names: str, group: str = OTHER, rare: bool = False, help: str, **settings: Any) -> Any:
     """Return a typer option that belongs to a section of the help; a rare one is listed by ``--help-all`` only."""
-    if rare:
-        _rare.add(names[0].partition("/")[0])
-    return typer.Option(*names, help=help, rich_help_panel=group, **settings)
+    return typer.Option(*names, help=help, rich_help_panel=group + RARE * rare, **settings)
 
 
 def _show_all(context: typer.Context, value: bool) -> None:
@@ -182,8 +182,28 @@ class PlainValues:
         return None if option is None else plain_parameter(option)
 
 
+class Subcommands(PlainValues, TyperGroup):
+    """A group of commands whose help lists each with the whole first line of its own help."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the name of every command and what it does."""
+        with formatter.section("Commands"):
+            lines = {name: (command.help or "").partition("\n")[0] for name, command in self.commands.items()}
+            formatter.write_dl([*lines.items()])
+
+
 class GroupedCommand(PlainValues, TyperCommand):
     """A command whose help lists its options in sections, the common ones first."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; a pattern that the shell expanded to several files is refused with the way out."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            source = any(param.metavar == "SOURCE" for param in self.params)
+            if source and "unexpected extra argument" in str(getattr(error, "message", "")):
+                error.message += ": several files are one SOURCE, as in 'logs/*.csv' with the quotes"  # type: ignore[attr-defined]
+            raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write one section for each group of options."""
@@ -195,12 +215,17 @@ class GroupedCommand(PlainValues, TyperCommand):
             record = param.get_help_record(ctx)
             if record is None:
                 continue
+            names, _, kind = record[0].partition(" <")
             if param.param_type_name == "argument":
-                arguments.append(record)
-            elif not everything and param.opts[0] in _rare:
+                arguments.append((names, record[1]))
+                continue
+            if kind:
+                record = (f"{names} {PLACEHOLDERS.get(f'<{kind}', f'<{kind}')}", record[1])
+            section = getattr(param, "rich_help_panel", None) or OTHER
+            if section.endswith(RARE) and not everything:
                 hidden += 1
             else:
-                sections.setdefault(getattr(param, "rich_help_panel", None) or OTHER, []).append(record)
+                sections.setdefault(section.removesuffix(RARE), []).append(record)
         if arguments:
             with formatter.section("Arguments"):
                 formatter.write_dl(arguments)
@@ -211,4 +236,4 @@ class GroupedCommand(PlainValues, TyperCommand):
                     formatter.write_dl(records)
         if hidden:
             formatter.write_paragraph()
-            formatter.write_text(f"{hidden} more options: rosenblatt {self.name} {HELP_ALL}")
+            formatter.write_text(f"{hidden} more options: {ctx.command_path} {HELP_ALL}")

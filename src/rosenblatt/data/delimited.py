@@ -29,6 +29,7 @@ QUOTED = re.compile(rb'"(?>[^"]|"")*+"')
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 UNCLOSED = "a quote that does not close: close it, or write it twice"
 NEVER_CLOSED = "a quote that opens here and never closes: close it, or write it twice"
+UNFINISHED = ": a value of tab-separated text ends on its line; one of comma-separated text may have several"
 MISPLACED = "misplaced quotes"
 REPEATED = "the names of the columns again: delete the line, or skip such lines with skip_bad (--skip-bad)"
 NOT_SCANNED = " +-.eE"  # separators that can be part of a number
@@ -129,8 +130,11 @@ def read_rows(block: Block, header: Header, wanted: list[str]) -> Rows:
     bad = list(records.bad)
     for line, reason in ragged:
         column = column_of_cell(texts[line - block.first_line], header.separator, len(header.names))
-        quote = texts[line - block.first_line].find(b'"') + 1
-        bad.append(BadRow(line, reason, quote if reason == MISPLACED else column))
+        text = texts[line - block.first_line]
+        if reason == MISPLACED:
+            column = text.find(b'"') + 1
+        more = UNFINISHED if header.separator == "\t" and text.count(b'"') % 2 else ""
+        bad.append(BadRow(line, reason + more, column))
     return rows._replace(bad=sorted(bad))
 
 

@@ -16,6 +16,7 @@ from rosenblatt.data.scanners.numbers import MISSING, SCANNED_MISSING, BlockStat
 from rosenblatt.data.schema import Column, ColumnKind, LabelKind
 from rosenblatt.data.values import (
     DATE_PARTS,
+    ENGLISH,
     MAGNITUDE,
     MARKED,
     PAIRS,
@@ -45,6 +46,17 @@ FEW_ROWS = 3  # fewer rows say nothing about constants
 MANY_ROWS = 20  # fewer rows say nothing about identifiers
 NEARLY_ALL = 0.9  # of the values are different in a column of identifiers
 ID_NAME = re.compile(r"(?i:(^|[_\s.-])(id|uuid|guid)$)|[a-z]I[dD]$")
+COMMA_GROUPS = (
+    "$",
+    "£",
+    "₹",
+    "¥",
+    "USD",
+    "GBP",
+    "INR",
+    "JPY",
+    "CNY",
+)  # amounts in which a comma groups thousands
 TargetKind = Literal["classes", "numeric"]
 Role = ColumnKind | Literal["identifier", "constant", "index", "dropped", "target"]
 
@@ -543,7 +555,13 @@ def _is_boolean(statistics: ColumnStatistics) -> str:
         return ""
     lower = {text.lower() for text in statistics.values if text not in MISSING}
     pair = next((pair for pair in PAIRS if lower <= set(pair)), None)
-    return f"{pair[0]} is 1, {pair[1]} is 0" if pair and lower else ""
+    if pair and lower:
+        return f"{pair[0]} is 1, {pair[1]} is 0"
+    true, false = (lower & words for words in ENGLISH)
+    words = any(len(text) > 1 for text in lower)  # letters and digits alone are codes
+    if not (words and true and false and len(true) + len(false) == len(lower)):
+        return ""
+    return f"{', '.join(sorted(true))} {'is' if len(true) == 1 else 'are'} 1"
 
 
 def _format_of(
@@ -560,6 +578,10 @@ def _format_of(
     if len(formats) == 1:
         return formats[0]
     example = next(text for text in (statistics.values or statistics.sample) if "," in text or "." in text)
+    if (
+        not mark and formats[0].currency in COMMA_GROUPS and "," in example
+    ):  # $1,100 is no dollar and ten cents
+        return next(form for form in formats if form.decimal == ".")
     raise AmbiguousValues(_ambiguous(name, example, formats))
 
 

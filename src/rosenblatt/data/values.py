@@ -66,7 +66,10 @@ PAIRS = (
         ("ja", "nee"),
     ),
 )
-TRUE, FALSE = (frozenset(words) for words in zip(*PAIRS, strict=True))
+TRUE, FALSE = (frozenset(words) for words in zip(*PAIRS, ("1", "0"), strict=True))
+ENGLISH = [
+    frozenset(words) for words in zip(*PAIRS[:5], ("1", "0"), strict=True)
+]  # true and false, mixed in a column
 CURRENCIES = ("$", "€", "£", "¥", "₹", "₽", "USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "kr", "zł", "R$")
 UNIT = re.compile(
     r"(?<=[\d.,])\s?(?P<unit>(?![AaPp][Mm]$)[A-Za-zµμ°Ω][A-Za-zµμ°Ω²³/]{0,7})$"

@@ -447,7 +447,7 @@ def _sql_truth(name: str) -> str:
     """Return 1 or 0 for a boolean column in any of its spellings, else NULL."""
     text = f"LOWER(CAST({name} AS VARCHAR(8)))"
     true, false = (
-        ", ".join(_sql_literal(word) for word in sorted({*words, number, f"{number}.0"}))
+        ", ".join(_sql_literal(word) for word in sorted({*words, f"{number}.0"}))
         for words, number in ((TRUE, "1"), (FALSE, "0"))
     )
     return f"CASE WHEN {text} IN ({true}) THEN 1 WHEN {text} IN ({false}) THEN 0 END"

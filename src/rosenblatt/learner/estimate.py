@@ -45,11 +45,53 @@ def clopper_pearson(wrong: int, rows: int, confidence: float = 0.95) -> float:
     _check_confidence(confidence)
     if not 0 <= wrong <= rows:
         raise ValueError(f"errors must be from 0 to the number of rows, {rows}, got {wrong}")
-    if wrong == rows:
-        return 1.0
-    from scipy.special import betaincinv
+    return 1.0 if wrong == rows else _beta_quantile(wrong + 1.0, float(rows - wrong), confidence)
 
-    return float(betaincinv(wrong + 1, rows - wrong, confidence))
+
+def _beta_quantile(a: float, b: float, probability: float) -> float:
+    """Return x with I_x(a, b) = probability, by Newton's steps inside a bracket that shrinks with each.
+
+    ``scipy.special.betaincinv`` gives the same to ten digits; its import takes a sixth of the time of a short command.
+
+    >>> round(_beta_quantile(1.0, 59.0, 0.95), 6), round(1.0 - 0.05 ** (1.0 / 59.0), 6)
+    (0.049507, 0.049507)
+    """
+    low, high, x = 0.0, 1.0, a / (a + b)
+    for _ in range(200):
+        below, density = _beta_distribution(a, b, x)
+        low, high = (x, high) if below < probability else (low, x)
+        step = (below - probability) / density if density else math.inf
+        guess = x - step if low < x - step < high else (low + high) / 2.0
+        if abs(guess - x) <= 1e-15 * x:
+            break
+        x = guess
+    return x
+
+
+def _beta_distribution(a: float, b: float, x: float) -> tuple[float, float]:
+    """Return I_x(a, b), by its continued fraction (DLMF 8.17.22, evaluated as Lentz does), and its derivative."""
+    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    density = math.exp(scale) / (x * (1.0 - x))
+    if x > (a + 1.0) / (a + b + 2.0):
+        return 1.0 - math.exp(scale) / b * _beta_fraction(b, a, 1.0 - x), density
+    return math.exp(scale) / a * _beta_fraction(a, b, x), density
+
+
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    ratio, inverse = 1.0, 1.0 / (1.0 - (a + b) * x / (a + 1.0))
+    value = inverse
+    for m in range(1, 1_000_000):
+        before = value
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            inverse = 1.0 / (1.0 + term * inverse)
+            ratio = 1.0 + term / ratio
+            value *= inverse * ratio
+        if abs(value - before) <= 1e-16 * abs(value):
+            break
+    return value
 
 
 def interval(right: int, rows: int, confidence: float = 0.95) -> tuple[float, float]:

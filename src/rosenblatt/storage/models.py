@@ -238,6 +238,7 @@ ABOUT = Object(
             {
                 "online": bool,
                 "right": COUNT,
+                "predicted": COUNT,
                 "service": SERVICE,
                 "calibration": running_calibration,
                 "auto": Object({"candidates": [rule], "leader": COUNT, "losses": [NON_NEGATIVE]}),
@@ -740,8 +741,11 @@ def about_fits(content: Content) -> None:
             refuse("about.hashed_names", place, f"features below {features}")
         schema.check(name, str, f"about.hashed_names.{place}")
     stream = about.get("stream", {})
-    if stream.get("right", 0) > stream.get("rows", 0):
-        refuse("about.stream.right", stream["right"], f"at most the {stream['rows']} rows")
+    if stream.get("predicted", 0) > stream.get("rows", 0):
+        refuse("about.stream.predicted", stream["predicted"], f"at most the {stream['rows']} rows")
+    predicted = stream.get("predicted", stream.get("rows", 0))
+    if stream.get("right", 0) > predicted:
+        refuse("about.stream.right", stream["right"], f"at most the {predicted} rows predicted")
     if "stream" in about and stream["forget"] is None and stream["since"] != 0:
         refuse("about.stream.since", stream["since"], "0 where nothing is forgotten")
 

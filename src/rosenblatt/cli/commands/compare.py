@@ -40,7 +40,7 @@ def compare(
     Examples:
       rosenblatt compare sample:iris
       rosenblatt compare data.csv --target y --report report.html
-      rosenblatt compare data.csv --learner perceptron --learner naive-bayes --json
+      rosenblatt compare data.csv --learner perceptron --learner centroid --json
 
     Numeric columns of a table are standardised unless --no-scale is given. Means, deviations and weights of words come
     from the training part of every fold alone.

@@ -199,7 +199,8 @@ def _show(explanation: dict[str, Any], top: int) -> None:
     if explanation["truth"] is not None and is_number:
         verdict.append(f", and it is {explanation['truth']}", style="dim")
     elif explanation["truth"] is not None:
-        verdict.append(f", but it is {explanation['truth']}" if wrong else ", and it is", style="dim")
+        truth = f", but it is {explanation['truth']}" if wrong else ", which is right"
+        verdict.append(truth, style="dim")
     side = "a number" if is_number else explanation["for"]
     side += f" against {explanation['against']}" if explanation["against"] else ""
     rows = [

@@ -1,7 +1,10 @@
 """``rosenblatt export``: a model as an ONNX graph, or as source that runs anywhere."""
 
+from typing import Any
+
 from rosenblatt.cli import options as opt
 from rosenblatt.cli.errors import refuse
+from rosenblatt.cli.output import note
 from rosenblatt.cli.reading import output_file, refuse_overwriting
 from rosenblatt.learner.models import load
 
@@ -46,3 +49,24 @@ def export(
     except (ValueError, ImportError) as error:
         refuse(f"{model}: {error}")
     print(out)
+    if out.endswith(".sql"):
+        for requirement in _converted_columns(stored_schema(trained)):
+            note(requirement)
+
+
+def _converted_columns(schema: Any) -> list[str]:
+    """Return what the table of an SQL query must hold in place of text that this package reads as numbers."""
+    from rosenblatt.data import TableSchema
+
+    requirements = []
+    for column in schema.columns if isinstance(schema, TableSchema) else ():
+        if column.parts:
+            names = " and ".join(f'"{name}"' for name in column.features)
+            requirements.append(
+                f"the table needs the columns {names} for the date {column.name!r} (docs: Export)"
+            )
+        elif column.format is not None:
+            requirements.append(
+                f"the table needs {column.name!r} as numbers, not as text in the notation of the file"
+            )
+    return requirements

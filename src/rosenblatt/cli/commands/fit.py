@@ -44,7 +44,7 @@ def fit(
       rosenblatt fit sample:circles --learner kernel --kernel rbf --no-scale
       rosenblatt fit sample:circles --map quadratic
       rosenblatt fit and.csv --no-scale --no-shuffle --trace -
-      rosenblatt fit 'data/*.parquet' --target y --engine dask --cluster tcp://host:8786
+      rosenblatt fit 'data/*.parquet' --target y --engine local
 
     Numeric columns of a table are standardised, so radius, margin and bound hold in the scaled space; --no-scale takes
     them as they are.

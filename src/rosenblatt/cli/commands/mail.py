@@ -49,7 +49,7 @@ def import_(
     \b
     Examples:
       rosenblatt mail import ~/Maildir --important Starred --rest INBOX
-      rosenblatt mail import takeout.mbox --important Starred --rest Inbox --data ~/mail-filter
+      rosenblatt mail import takeout.mbox --important Starred --rest Inbox
     """
     need_service()
     from itertools import chain
@@ -143,7 +143,7 @@ def sort(
     \b
     Examples:
       rosenblatt mail sort new.mbox
-      rosenblatt mail sort ~/Maildir --data ~/mail-filter --json | jq 'select(.mark == "important").subject'
+      rosenblatt mail sort ~/Maildir --json | jq 'select(.mark == "important")'
     """
     need_service()
     from rosenblatt.data.errors import BadLine
@@ -223,7 +223,7 @@ def watch(
     \b
     Examples:
       rosenblatt mail watch ~/Maildir
-      rosenblatt mail watch imaps://ann@mail.example.org/INBOX --password-file ~/.imap-password
+      rosenblatt mail watch imaps://ann@mail.example.org/INBOX --once
     """
     need_service()
     import time

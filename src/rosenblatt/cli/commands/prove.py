@@ -40,12 +40,12 @@ def prove(
       rosenblatt prove data.csv --target y -o proof.json
       rosenblatt prove train.svm --time-limit 60
       rosenblatt prove sample:xor
-      rosenblatt prove mails.parquet --target label -o proof.json --export-matrix matrix.csv
+      rosenblatt prove mails.parquet -o proof.json --export-matrix matrix.csv
 
     \b
     Exit code:
       0  separable: the hyperplane, its margin, and the lines on the margin
-      1  not separable: the few lines that contradict each other, and the weights that show it
+      1  not separable: the few lines that contradict each other, weighted
       2  wrong usage; 65 bad data
       3  undecided within the time limit: proved bounds on the margin
 

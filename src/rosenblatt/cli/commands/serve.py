@@ -81,7 +81,7 @@ def serve(
     Examples:
       rosenblatt serve
       rosenblatt serve --data ~/mail-filter --token-file tokens --port 8080
-      rosenblatt serve --host 0.0.0.0 --token-file tokens --allow-host mail.example.org --check
+      rosenblatt serve --host 0.0.0.0 --token-file tokens --check
     """
     need_service()
     from rosenblatt.service.server import serve as run

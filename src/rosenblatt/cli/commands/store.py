@@ -133,7 +133,7 @@ def export(
     output: opt.Output = None,
     data: Data = None,
 ) -> None:
-    """Write the journal of a model as NDJSON that POST .../learn takes.
+    """Write the journal of a model as NDJSON that POST /learn takes.
 
     Rows that are damaged are left out and listed, and the exit code is 1.
 

@@ -108,7 +108,7 @@ def stream(
 
     \b
     Examples:
-      cat events.jsonl | rosenblatt stream --target label --model m.safetensors --every 10000
+      cat events.jsonl | rosenblatt stream --target label -m m.safetensors
       rosenblatt stream mail.mbox --model mail.safetensors
       rosenblatt stream 'logs/*.csv' --target y --half-life 5000 --json
     """
@@ -176,7 +176,9 @@ def stream(
         learner.statistics = None  # prepared vectors are scaled only on request
     sketch = stored.get("names") or NameSketch()
     collect_names(examples, sketch)
-    run = _Run(learner, examples, model, every, json, int(stored.get("right", 0)), sketch, Meter(source))
+    right = int(stored.get("right", 0))
+    predicted = int(stored.get("predicted", learner.rows if "right" in stored else 0))
+    run = _Run(learner, examples, model, every, json, (right, predicted), sketch, Meter(source))
     try:
         run.all()
     except KeyboardInterrupt:
@@ -221,7 +223,7 @@ class _Run:
         model: str | None,
         every: int,
         json: bool,
-        right: int,
+        before: tuple[int, int],
         sketch: "NameSketch",
         meter: Meter,
     ) -> None:
@@ -229,8 +231,9 @@ class _Run:
         self.learner, self.examples, self.model = learner, examples, model
         self.every, self.json = every, json
         self.rows = self.reported = 0
-        self.before = learner.rows  # rows of earlier runs
-        self.right, self.right_before = 0, right
+        # Of earlier streams: rows predicted right, and rows predicted; rows that fit learned from were not.
+        self.right_before, self.before = before
+        self.right = 0
         self.recent = 0
         self.first_index: int | None = None  # of the rows learned from, in LIBSVM text
 
@@ -306,6 +309,7 @@ class _Run:
         if self.model is not None and self.rows:
             from rosenblatt.streams.model_file import save_stream
 
-            schema, right = self.examples.schema, self.right_before + self.right
+            schema = self.examples.schema
+            counts = {"right": self.right_before + self.right, "predicted": self.before + self.rows}
             hashed = self.sketch if getattr(schema, "bits", 0) else None
-            save_stream(self.learner, self.model, schema, {"right": right}, hashed)
+            save_stream(self.learner, self.model, schema, counts, hashed)

@@ -4,7 +4,7 @@ import re
 from dataclasses import fields
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -74,7 +74,12 @@ def verify(
     ] = False,
     expect: Annotated[
         Expectation | None,
-        flag("--expect", help="Exit with 0 only if this is what is proved.", show_default="anything"),
+        flag(
+            "--expect",
+            metavar="ANSWER",
+            help=f"Exit with 0 only if this is what is proved: {', '.join(get_args(Expectation))}.",
+            show_default="anything",
+        ),
     ] = None,
     independent: Annotated[
         bool,
