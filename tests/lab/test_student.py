@@ -252,7 +252,8 @@ def test_the_focus_has_a_ring_on_every_kind_of_button(visit):
     for _ in range(12):
         page.keyboard.press("Tab")
         name, ring = page.evaluate(
-            "[(document.activeElement.innerText ?? '').trim().split('\\n').pop(), getComputedStyle(document.activeElement).boxShadow]"
+            "(at => [(at.innerText ?? '').trim().split('\\n').pop(), getComputedStyle(at).boxShadow])"
+            "(document.activeElement)"
         )
         rings[name] = ring
     for name in ("Put +1", "Flip", "Step", "Is it separable?"):
