@@ -5,7 +5,7 @@ sets how often each version runs, which is seven times or more: an interval of 9
 compares seconds of processors, summed over threads and commands, as a machine that others use asks for.
 
 The other commit is checked out into a worktree beside the caches. It runs in this environment where its dependencies
-are installed here, else in an environment that is made for it. A row is slower only where the whole 95% interval of
+allow the versions installed here, else in one that is made for it. A row is slower only where the whole 95% interval of
 the median of its ratios lies beyond 5%.
 
 Both versions run code that was compiled for this CPU. Shipped code would be there for this version alone, and it has
@@ -19,7 +19,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib import metadata
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -73,14 +73,16 @@ def checked_out(commit: str) -> tuple[str, Path]:
     if not (tree / "src").is_dir():
         _git("worktree", "prune")
         _git("worktree", "add", "--detach", str(tree), digest)
-    if _is_installed(_dependencies(tree)):
+    project = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    if all(map(installed, project["dependencies"])):
         return sys.executable, tree / "src"
-    python = tree / ".venv" / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(tree / ".venv")], check=True)
+    python, finished = tree / ".venv" / "bin" / "python", tree / ".venv" / "finished"
+    if not finished.exists():  # also where an installation was interrupted
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(tree / ".venv")], check=True)
         subprocess.run(
             [str(python), "-m", "pip", "install", "--quiet", "--editable", f"{tree}[dev]"], check=True
         )
+        finished.touch()
     return str(python), tree / "src"
 
 
@@ -90,18 +92,19 @@ def _git(*words: str) -> str:
     ).stdout.strip()
 
 
-def _dependencies(tree: Path) -> list[Requirement]:
-    project = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [Requirement(text) for text in project["dependencies"]]
+def installed(requirement: str) -> bool:
+    """Whether this environment has a version that a requirement allows.
 
-
-def _is_installed(requirements: list[Requirement]) -> bool:
-    """Whether this environment meets all requirements.
-
-    >>> _is_installed([Requirement("numpy>=1.26")]), _is_installed([Requirement("numpy<1")])
-    (True, False)
+    >>> installed("numpy>=1.26"), installed("numpy<1"), installed("no-such-package")
+    (True, False, False)
     """
-    return all(each.specifier.contains(metadata.version(each.name)) for each in requirements)
+    wanted = Requirement(requirement)
+    if wanted.marker is not None and not wanted.marker.evaluate():
+        return True
+    try:
+        return wanted.specifier.contains(version(wanted.name), prereleases=True)
+    except PackageNotFoundError:
+        return False
 
 
 def median_interval(values: list[float]) -> tuple[float, float, float]:

@@ -140,14 +140,15 @@ def test_two_columns_of_a_table_become_points():
     table = Uploaded.read(b"a,b,name,y\n0,10,p,yes\n5,20,q,no\n10,30,r,yes\n,1,s,no\n3,4,t,\n")
     assert table.numeric == ["a", "b"]
     assert "y" in table.labels
-    points, left_out = table.points("a", "b", "y", "yes")
-    assert left_out == 2
+    points, said = table.points("a", "b", "y", "yes")
+    assert said == "3 points, scaled to the plane; 2 rows without a number or a label left out."
     assert [p.label for p in points] == [1, -1, 1]
     assert points[0].x == -points[2].x == -340
     assert points[1][:2] == (0, 0)
     many = "u,v,k\n" + "".join(f"{i},{i % 7},{i % 2}\n" for i in range(2000))
-    points, left_out = Uploaded.read(many.encode()).points("u", "v", "k", "1")
-    assert (len(points), left_out) == (500, 1500)
+    points, said = Uploaded.read(many.encode()).points("u", "v", "k", "1")
+    assert said == "500 points, scaled to the plane: an even sample of 2,000 rows."
+    assert (len(points), points[0].x, points[-1].x) == (500, -340, 340)  # evenly spread over the file
 
 
 def test_a_table_without_names_keeps_its_first_row():

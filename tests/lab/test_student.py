@@ -228,6 +228,46 @@ def test_the_legend_has_every_line_that_is_drawn(visit):
     page.wait_for_function(says, arg="where they are equal")
 
 
+def test_gates_and_networks_explain_their_marks(visit):
+    page = visit().open("/gates?gate=XOR&proof=yes")
+    legend = page.locator("[data-part=legend]").inner_text()
+    for words in (
+        "y = +1",
+        "y = −1",
+        "misclassified",
+        "with this weight in the proof",
+        "where they are equal",
+    ):
+        assert words in legend
+    assert "negative weight" in page.locator("[data-part=wires]").inner_text()
+    page = visit().open("/networks")
+    assert page.get_by_text("negative weight").is_visible()
+
+
+def test_the_focus_has_a_ring_on_every_kind_of_button(visit):
+    """Also on the tool that is chosen, whose own ring stays."""
+    page = visit().open("/?tool=plus")
+    page.get_by_role("button", name="Move", exact=True).focus()
+    rings = {}
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        name, ring = page.evaluate(
+            "(at => [(at.innerText ?? '').trim().split('\\n').pop(), getComputedStyle(at).boxShadow])"
+            "(document.activeElement)"
+        )
+        rings[name] = ring
+    for name in ("Put +1", "Flip", "Step", "Is it separable?"):
+        assert "rgb(86, 180, 233)" in rings[name], name
+    assert "inset" in rings["Put +1"]
+
+
+def test_a_chart_without_mistakes_has_whole_numbers(visit):
+    page = visit().open("/?data=none")
+    chart = page.get_by_role("img", name="Mistakes against the bound")
+    ticks = chart.locator("text").all_inner_texts()
+    assert "0.02" not in ticks
+
+
 def test_text_of_charts_disabled_buttons_and_tools_of_a_phone(visit):
     for size in ("desktop", "phone"):
         page = visit(size=size).open("/?clock=30")

@@ -164,7 +164,11 @@ def test_the_widget_is_stepped_in_the_browser_and_reports(page):
           const values = { options };
           window.model = { get: (name) => values[name], set: (name, value) => { values[name] = value; },
             save_changes() {}, on() {}, values };
-          (await import(url)).default.render({ model, el: document.getElementById("cell") });
+          const [start, stop] = [setInterval, clearInterval];
+          window.timers = new Set();
+          window.setInterval = (...words) => { const timer = start(...words); timers.add(timer); return timer; };
+          window.clearInterval = (timer) => { timers.delete(timer); stop(timer); };
+          window.cleared = (await import(url)).default.render({ model, el: document.getElementById("cell") });
         }""",
         [module_url(), json.loads(json.dumps(made.options))],
     )
@@ -185,6 +189,34 @@ def test_the_widget_is_stepped_in_the_browser_and_reports(page):
     page.get_by_text("Yes: margin").wait_for()
     assert page.locator("[data-part=band]").count() == 2
     assert page.locator("[data-part=bound]").count() == 1
+    legend = page.locator("[data-part=legend]").inner_text()
+    for words in ("yes (+1)", "no (−1)", "boundary", "fitted", "the proof: a separator", "its margin"):
+        assert words in legend
+    fills = page.locator("[data-part=plane] polygon").evaluate_all(
+        "sides => sides.map(s => s.getAttribute('fill'))"
+    )
+    assert fills == ["#0072B2", "#E69F00"]  # each side in the colour of its class, and only that
+    page.get_by_role("button", name="Restart").click()
+    page.get_by_role("button", name="Run").click()
+    assert page.evaluate("timers.size") == 1
+    page.evaluate("cleared()")  # the cell is run again: nothing of it runs on
+    assert page.evaluate("timers.size") == 0
+
+
+def test_a_kernel_sends_the_module_and_hears_what_is_on_screen():
+    """The messages of a notebook: what the widget sends when it is made, and what the page reports."""
+    made = rosenblatt.widget([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
+    state = json.loads(
+        json.dumps({name: value for name, value in made.get_state().items() if name != "layout"})
+    )
+    assert "export default" in state["_esm"]
+    assert state["options"]["classes"] == ["ham", "spam"]
+    assert "application/vnd.jupyter.widget-view+json" in made._repr_mimebundle_()[0]
+    report = {"clock": 3, "mistakes": 2, "weights": [0.0, 1.0, -1.0]}
+    made._handle_msg(
+        {"content": {"data": {"method": "update", "state": report, "buffer_paths": []}}, "buffers": []}
+    )
+    assert (made.clock, made.mistakes, made.weights) == (3, 2, [0.0, 1.0, -1.0])
 
 
 def test_points_of_the_figure_are_edited_by_mouse_and_keys(page):

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 from nicegui import Client, app, background_tasks, events, ui
 
 from rosenblatt.lab.computing import Share, computed
+from rosenblatt.lab.elements.plane import Plane
 from rosenblatt.lab.table import column_of, default_of, from_query, to_query
 from rosenblatt.web import layout
 from rosenblatt.web.layout import Markup, html
@@ -74,6 +75,7 @@ class LabPage(Generic[S]):
 
     path: str
     table: type[Any]
+    plane: Plane
     passing = frozenset({"tool", "theme", "speed"})  # values whose change is nothing to undo
 
     def __init__(self, session: S, share: Share) -> None:
@@ -126,9 +128,15 @@ class LabPage(Generic[S]):
         """Bring the elements to what was computed."""
         raise NotImplementedError("a page shows its own view")
 
+    @staticmethod
+    def code(session: Any) -> str:
+        """Return Python code that makes what a session shows."""
+        raise NotImplementedError("a page writes its own code")
+
     def export(self) -> None:
-        """Show what can be taken away."""
-        raise NotImplementedError("a page exports its own session")
+        """Offer the picture and the code."""
+        name = self.path.strip("/") or "playground"
+        self.ask(partial(self.code, self.session), lambda code: show_export(code, name, self.plane.save))
 
     @property
     def state(self) -> Any:
@@ -208,12 +216,10 @@ class LabPage(Generic[S]):
                 if self._client.id not in Client.instances:
                     return  # the visitor left
                 with self._client:
-                    if isinstance(result, ValueError):
-                        ui.notify(str(result), type="warning")
-                    elif change.then is not None:
+                    if change.then is not None and not isinstance(result, ValueError):
                         change.then(result)
                     elif result:
-                        ui.notify(str(result), type="warning")
+                        ui.notify(sentence(str(result)), type="warning")
                     if change.then is None:
                         self._merge = change.merge
                         self.show(view)
@@ -298,15 +304,16 @@ class LabPage(Generic[S]):
         self.apply(restored, merge=True)
 
 
-def head(page: LabPage[Any] | None, path: str, theme: str, with_drawer: bool = False) -> Any:
-    """Draw the heading; returns the button that opens the drawer on small screens, where there is one."""
+def head(
+    page: LabPage[Any] | None, path: str, theme: str, controls: Callable[[], None] | None = None
+) -> None:
+    """Draw the heading, and beside the page a drawer with its controls; on small screens a button opens it."""
     ui.add_css(css())
     ui.colors(primary="#0072B2")
     ui.add_head_html(f"<script>{SCRIPT.read_text(encoding='utf-8')}</script>")
     dark = ui.dark_mode(THEMES[theme])
-    opener = None
     with ui.header().classes("items-center q-pa-none"), ui.element("div").classes("lab-bar"):
-        if with_drawer:
+        if controls is not None:
             opener = ui.button(icon="tune", color=None).props("flat dense aria-label='Controls'")
             opener.classes("lab-only-narrow lab-quiet").mark("controls")
         ui.link("rosenblatt lab", "/").classes("lab-brand")
@@ -318,7 +325,10 @@ def head(page: LabPage[Any] | None, path: str, theme: str, with_drawer: bool = F
         if page is not None:
             _share_and_export(page)
         _theme_button(page, dark, theme)
-    return opener
+    if controls is not None:
+        with ui.left_drawer(value=None, bordered=False).props("width=290 breakpoint=1099") as drawer:
+            controls()
+        opener.on_click(drawer.toggle)
 
 
 def _share_and_export(page: LabPage[Any]) -> None:
@@ -400,32 +410,30 @@ class FullPage:
             ui.label(why)
 
 
+def sentence(text: str) -> str:
+    """Begin a message with a capital letter; names in quotes stay as they are.
+
+    >>> sentence("erase some first")
+    'Erase some first'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def tell_problems(problems: list[str]) -> None:
     """Say what of a link could not be read."""
     for problem in problems:
         ui.notify(f"In the link: {problem}. The rest is as it says.", type="warning", timeout=8000)
 
 
-def show_export(code: str, name: str, save: Callable[[str, str], None] | None) -> None:
+def show_export(code: str, name: str, save: Callable[[str, str], None]) -> None:
     """Offer the picture and the Python code that reproduces it."""
     with ui.dialog() as dialog, ui.element("div").classes("lab-dialog"):
         html(Markup("<h2 style='font-size:20px;margin:0 0 10px'>Export</h2>"))
         with ui.element("div").classes("lab-tools"):
-            if save is not None:
-                for kind in ("svg", "png"):
-                    ui.button(
-                        f"Picture, {kind.upper()}",
-                        icon="image",
-                        on_click=lambda kind=kind: save(kind, name),
-                        color=None,
-                    ).classes("lab-quiet").props("flat")
-            ui.button(
-                "Code, .py",
-                icon="code",
-                on_click=lambda: ui.download.content(code, f"{name}.py", "text/x-python"),
-                color=None,
-            ).classes("lab-quiet").props("flat")
-            ui.button("Close", on_click=dialog.close, color=None).classes("lab-quiet").props("flat")
+            for kind in ("svg", "png"):
+                button(f"Picture, {kind.upper()}", "image", partial(save, kind, name))
+            button("Code, .py", "code", lambda: ui.download.content(code, f"{name}.py", "text/x-python"))
+            button("Close", "close", dialog.close)
         ui.label("Python that reproduces this state with the library:").classes("q-mt-md")
         html(Markup('<pre data-part="code">{}</pre>').format(code)).classes("lab-code")
     dialog.open()
@@ -493,6 +501,11 @@ def slider(
     bar.on_value_change(moved)
     page.controls[name] = bar
     return bar
+
+
+def show_slider(bar: Any, on: bool) -> None:
+    """Show a slider with its label, or hide both."""
+    bar.parent_slot.parent.set_visibility(on)
 
 
 def main_button(text: str, icon: str, act: Callable[[], None]) -> Any:

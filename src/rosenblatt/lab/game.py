@@ -475,7 +475,7 @@ class GameView(NamedTuple):
 class GamePage(frame.LabPage[GameSession]):
     """One visitor's page."""
 
-    path, table = "/game", GameState
+    path, table, code = "/game", GameState, staticmethod(game_code)
     passing = frame.LabPage.passing | {"aim", "label", "reveal"}
 
     @classmethod
@@ -503,10 +503,7 @@ class GamePage(frame.LabPage[GameSession]):
 
     def draw(self, first: bool) -> None:
         """Build the elements."""
-        opener = frame.head(self, self.path, self.state.theme, with_drawer=True)
-        with ui.left_drawer(value=None, bordered=False).props("width=290 breakpoint=1099") as drawer:
-            self._controls()
-        opener.on_click(drawer.toggle)
+        frame.head(self, self.path, self.state.theme, self._controls)
         with ui.element("main").classes("lab-main"):
             with ui.element("div").classes("lab-stack"):
                 self._plane()
@@ -517,12 +514,6 @@ class GamePage(frame.LabPage[GameSession]):
                 with layout.card("Rounds"):
                     self.rounds = html().classes("lab-scroll")
         frame.shortcuts(self, self._key)
-
-    def export(self) -> None:
-        """Offer picture and code."""
-        self.ask(
-            partial(game_code, self.session), lambda code: frame.show_export(code, "game", self.plane.save)
-        )
 
     def _controls(self) -> None:
         with ui.element("div").classes("lab-side"):
@@ -603,7 +594,7 @@ class GamePage(frame.LabPage[GameSession]):
         self.reveal.set_text("Hide u" if state.reveal else "Show u")
         self.back.set_enabled(view.begun)
         self.strategy.set_visibility(state.role != "B")
-        self.angle.parent_slot.parent.set_visibility(state.role != "B")
+        frame.show_slider(self.angle, state.role != "B")
         self.record()
 
 
@@ -626,9 +617,9 @@ def _charts(session: GameSession) -> list[str]:
     ]
     moved = [each for each in rounds if each.mistake]
     if session.state.role != "B" and session.state.strategy == "perceptron" and moved:
-        k = range(1, len(moved) + 1)
+        k = range(len(moved) + 1)  # from v = 0 on
         gamma, radius = float(session.referee.margin), float(session.referee.radius)
-        dot, norm = [each.along for each in moved], [each.sqnorm for each in moved]
+        dot, norm = [0.0, *(each.along for each in moved)], [0.0, *(each.sqnorm for each in moved)]
         floor = Curve(k, [n * gamma for n in k], INK, "never below kγ", dotted=True)
         ceiling = Curve(k, [n * radius**2 for n in k], INK, "never above kR²", dotted=True)
         charts.append(chart("v·u", "mistake k", [Curve(k, dot, BLUE, "v·u"), floor]))

@@ -14,7 +14,17 @@ from rosenblatt.lab.computing import Share
 from rosenblatt.lab.elements.circuit import Circuit, drawing_of
 from rosenblatt.lab.elements.plane import Plane
 from rosenblatt.lab.points import Point, counted
-from rosenblatt.lab.scene import Scene, add_line, add_shape, empty_scene, from_scores, half_plane, proof_scene
+from rosenblatt.lab.scene import (
+    Scene,
+    add_line,
+    add_shape,
+    empty_scene,
+    from_scores,
+    half_plane,
+    legend,
+    legend_of,
+    proof_scene,
+)
 from rosenblatt.lab.table import Column, changed, column, flag, number, one_of, to_query, whole
 from rosenblatt.learner import Learner
 from rosenblatt.networks import Gate, Network, Unit
@@ -377,7 +387,7 @@ class GatesView(NamedTuple):
 class GatesPage(frame.LabPage[GatesSession]):
     """One visitor's page."""
 
-    path, table = "/gates", GatesState
+    path, table, code = "/gates", GatesState, staticmethod(gates_code)
 
     @classmethod
     def begin(cls, state: GatesState, share: Share) -> GatesSession:
@@ -401,12 +411,6 @@ class GatesPage(frame.LabPage[GatesSession]):
                 self._network()
         frame.shortcuts(self)
 
-    def export(self) -> None:
-        """Offer picture and code."""
-        self.ask(
-            partial(gates_code, self.session), lambda code: frame.show_export(code, "gates", self.plane.save)
-        )
-
     def _unit(self) -> None:
         with layout.card("One unit: it fires where w₁x₁ + w₂x₂ + b > 0"):
             with ui.element("div").classes("lab-pair"):
@@ -426,6 +430,7 @@ class GatesPage(frame.LabPage[GatesSession]):
                     "Can one unit do it?", "help_outline", partial(self._change, "toggle_proof")
                 )
             self.status = html().classes("lab-status").props("role=status")
+            self.key = html().classes("lab-key").props("data-part=legend")
             self.truth = html().classes("q-mt-sm lab-wide")
             self.proof = html().classes("q-mt-sm").props("data-part=proof")
 
@@ -440,6 +445,7 @@ class GatesPage(frame.LabPage[GatesSession]):
                 label="The wiring",
                 on_node=self._chosen,
             )
+            html(Markup(legend("wire", "negative"))).classes("lab-key").props("data-part=wires")
             with frame.toolbar("Gates", "lab-steps"):
                 for kind in KINDS:
                     frame.button(kind, "add", partial(self._add, kind))
@@ -484,6 +490,7 @@ class GatesPage(frame.LabPage[GatesSession]):
     def show(self, view: GatesView) -> None:
         """Bring the page to the state."""
         self.plane.show(view.unit_scene)
+        self.key.content = Markup(legend_of(view.unit_scene))
         self.status.content = Markup(view.status)
         self.truth.content = Markup(view.table)
         self.proof.content = Markup(view.proof)

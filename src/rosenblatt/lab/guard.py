@@ -105,7 +105,7 @@ class ClassRoom:
             raise TooMany("too many wrong tokens in the last minute: wait a minute, then use the join link")
         if not hmac.compare_digest(token.strip().lower().encode(), self.token.encode()):
             self._wrong.append((now, address))
-            raise NotJoined("this is not the token of this lab: ask for the join link")
+            raise NotJoined("This is not the token of this lab. Ask for the join link.")
         visitor = secrets.token_hex(8)
         return f"{visitor}.{self._signature(visitor)}"
 
@@ -117,7 +117,7 @@ class ClassRoom:
                 visitor, _, signature = value.decode("latin-1").partition(".")
                 if hmac.compare_digest(signature.encode(), self._signature(visitor).encode()):
                     return visitor
-        raise NotJoined("this lab asks for its token: open the join link, or type the token")
+        raise NotJoined("This lab asks for its token. Open the join link, or type the token.")
 
     def traffic(self, visitor: str) -> Traffic:
         """Return what a visitor sends."""

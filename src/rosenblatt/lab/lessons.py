@@ -53,16 +53,15 @@ class LessonsPage:
         every = lessons()
         chosen = next((lesson for lesson in every if lesson.name == name), every[0] if every else None)
         carried = f"?theme={theme}" if theme != "auto" else ""
-        opener = frame.head(None, "/lessons", theme, with_drawer=True)
-        with (
-            ui.left_drawer(value=None, bordered=False).props("width=290 breakpoint=1099") as drawer,
-            ui.element("nav").classes("lab-side lab-lesson-list").props("aria-label=Lessons"),
-        ):
-            layout.heading("Lessons")
-            for lesson in every:
-                here = "here" if lesson is chosen else ""
-                ui.link(lesson.title, f"/lessons/{lesson.name}{carried}").classes(here)
-        opener.on_click(drawer.toggle)
+
+        def contents() -> None:
+            with ui.element("nav").classes("lab-side lab-lesson-list").props("aria-label=Lessons"):
+                layout.heading("Lessons")
+                for lesson in every:
+                    here = "here" if lesson is chosen else ""
+                    ui.link(lesson.title, f"/lessons/{lesson.name}{carried}").classes(here)
+
+        frame.head(None, "/lessons", theme, contents)
         with ui.element("main").classes("lab-main one"), layout.card():
             if chosen is None:
                 ui.label("The lessons are not installed here; they are in docs/lessons.")

@@ -23,6 +23,7 @@ from rosenblatt.lab.scene import (
     from_grid,
     from_scores,
     grid,
+    legend,
     legend_of,
 )
 from rosenblatt.lab.table import changed, column, number, one_of, to_query, whole
@@ -307,7 +308,7 @@ class NetworksView(NamedTuple):
 class NetworksPage(frame.LabPage[NetworksSession]):
     """One visitor's page."""
 
-    path, table = "/networks", NetworksState
+    path, table, code = "/networks", NetworksState, staticmethod(networks_code)
 
     @classmethod
     def begin(cls, state: NetworksState, share: Share) -> NetworksSession:
@@ -323,10 +324,7 @@ class NetworksPage(frame.LabPage[NetworksSession]):
         """Build the elements."""
         self.trained = False
         self.timer = ui.timer(TICK, self._tick, active=False)
-        opener = frame.head(self, self.path, self.state.theme, with_drawer=True)
-        with ui.left_drawer(value=None, bordered=False).props("width=290 breakpoint=1099") as drawer:
-            self._controls()
-        opener.on_click(drawer.toggle)
+        frame.head(self, self.path, self.state.theme, self._controls)
         with ui.element("main").classes("lab-main even"):
             with ui.element("div").classes("lab-stack"):
                 self._plane()
@@ -334,17 +332,11 @@ class NetworksPage(frame.LabPage[NetworksSession]):
                 with layout.card("The network"):
                     self.what = ui.label("").classes("lab-faint q-mb-sm")
                     self.circuit = Circuit(drawing_of(["x1"], [("u1", (0,))]), label="The wiring")
+                    self.wires = html(Markup(legend("wire", "negative"))).classes("lab-key")
                     self.too_many = ui.label("").classes("lab-faint")
                 with layout.card("Errors") as self.errors_card:
                     self.errors = html().classes("lab-chart")
         frame.shortcuts(self)
-
-    def export(self) -> None:
-        """Offer picture and code."""
-        self.ask(
-            partial(networks_code, self.session),
-            lambda code: frame.show_export(code, "network", self.plane.save),
-        )
 
     def _controls(self) -> None:
         with ui.element("div").classes("lab-side"):
@@ -423,7 +415,8 @@ class NetworksPage(frame.LabPage[NetworksSession]):
             self.key.content = Markup(legend_of(view.scene))
         self.status.content = Markup(view.status)
         self.what.text = WHAT[state.builder]
-        self.circuit.set_visibility(view.circuit is not None)
+        for each in (self.circuit, self.wires):
+            each.set_visibility(view.circuit is not None)
         self.too_many.text = f"{view.units} units: too many to draw." if view.units > MOST_DRAWN else ""
         if view.circuit is not None:
             self.circuit.show(view.circuit)
@@ -437,8 +430,8 @@ class NetworksPage(frame.LabPage[NetworksSession]):
             each.set_enabled(not (state.iterations and view.trained))
         self.end_button.set_enabled(bool(state.iterations) and not view.trained)
         self._show_run()
-        self.units.parent_slot.parent.set_visibility(not soft)
-        self.hidden.parent_slot.parent.set_visibility(soft)
+        frame.show_slider(self.units, not soft)
+        frame.show_slider(self.hidden, soft)
         for name, tool in self.tools.items():
             frame.pressed(tool, name == state.tool)
         self.record()

@@ -250,7 +250,7 @@ class PlaygroundSession:
         if self.problem:
             return self.problem
         if not len(self.points):
-            return "Put some points on the plane: choose + or −, then click."
+            return "Put some points on the plane: choose Put +1 or Put −1, then click."
         if self.fitted is not None:
             return self._fitted_status(self.fitted)
         run = self.training
@@ -406,23 +406,20 @@ def ledger_table(session: PlaygroundSession) -> str:
     for line in reversed(run.lines(LINES)):
         lived, until = until - line.clock - 1, line.clock + 1
         mark = '<span class="lab-wrong">✗</span>' if line.score <= 0.0 else '<span class="lab-right">✓</span>'
-        weights = (
-            f'<td class="word">{vector(line.weights[1:])}</td><td>{_short(line.weights[0])}</td>'
-            if line.weights
-            else ""
-        )
+        weights = [] if run.space.kernel else [_short(line.weights[0])]
+        after = f'<br><span class="lab-faint">w = {vector(line.weights[1:])}</span>' if weights else ""
+        cells = [*weights, f"{line.sqnorm:.4g}", line.clock + 1, lived]
         rows.append(
-            f"<tr><td>{line.number}</td><td>{line.clock + 1}</td><td>{run.rows[line.row]}</td>"
-            f"<td>{'+1' if line.label > 0 else '−1'}</td>"
-            f'<td>{_signed(line.score)} {mark}</td><td class="word">{moved(run, line)}</td>{weights}'
-            f"<td>{line.sqnorm:.4g}</td><td>{lived}</td></tr>"
+            f"<tr><td>{line.number}</td><td>{run.rows[line.row]}</td><td>{'+1' if line.label > 0 else '−1'}</td>"
+            f'<td>{_signed(line.score)} {mark}</td><td class="word">{moved(run, line)}{after}</td>'
+            f"{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
         )
     if not rows:
         return '<p class="lab-faint">Empty: every update will be a line here.</p>'
-    after = "" if run.space.kernel else '<th class="word">w after</th><th>b after</th>'
+    moves, b = ("moved", "") if run.space.kernel else ("moved, and w after", "<th>b</th>")
     return (
-        '<table class="lab-table" data-part="ledger"><thead><tr><th>#</th><th>clock</th><th>row</th><th>y</th>'
-        f'<th>y·score</th><th class="word">moved</th>{after}<th>‖w‖²</th><th>lived</th></tr></thead>'
+        '<table class="lab-table" data-part="ledger"><thead><tr><th>#</th><th>row</th><th>y</th>'
+        f'<th>y·score</th><th class="word">{moves}</th>{b}<th>‖w‖²</th><th>clock</th><th>lived</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
 
@@ -716,7 +713,7 @@ def _answer(session: PlaygroundSession) -> str:
 class PlaygroundPage(frame.LabPage[PlaygroundSession]):
     """One visitor's page."""
 
-    path, table = "/", PlaygroundState
+    path, table, code = "/", PlaygroundState, staticmethod(playground_code)
 
     @classmethod
     def begin(cls, state: PlaygroundState, share: Share) -> PlaygroundSession:
@@ -735,10 +732,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         self.tick = 0
         self.finished = False
         self.awaiting = ui.timer(POLL, self._show_proof, active=False)
-        opener = frame.head(self, self.path, self.state.theme, with_drawer=True)
-        with ui.left_drawer(value=None, bordered=False).props("width=290 breakpoint=1099") as drawer:
-            self._controls()
-        opener.on_click(drawer.toggle)
+        frame.head(self, self.path, self.state.theme, self._controls)
         with ui.element("main").classes("lab-main"):
             with ui.element("div").classes("lab-stack"):
                 self._plane()
@@ -746,13 +740,6 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
             with ui.element("div").classes("lab-stack"):
                 self._numbers()
         frame.shortcuts(self, self._key)
-
-    def export(self) -> None:
-        """Offer picture and code."""
-        self.ask(
-            partial(playground_code, self.session),
-            lambda code: frame.show_export(code, "playground", self.plane.save),
-        )
 
     # Parts
 
@@ -969,13 +956,13 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         state = self.state
         generated_only = state.data not in ("own", "none")
         self.generated_only.set_visibility(generated_only)
-        self.margin.parent_slot.parent.set_visibility(state.data == "separable")
-        self.noise.parent_slot.parent.set_visibility(generated_only and state.data != "separable")
+        frame.show_slider(self.margin, state.data == "separable")
+        frame.show_slider(self.noise, generated_only and state.data != "separable")
         for each in (self.stepped, self.online):
             each.set_visibility(state.learner == "perceptron")
         own_eta = state.learner == "perceptron" and "eta" in rules.BY_NAME[state.rule]._fields
-        self.eta.parent_slot.parent.set_visibility(own_eta or state.learner == "batch")
-        self.gamma.parent_slot.parent.set_visibility(state.space == "kernel-rbf")
+        frame.show_slider(self.eta, own_eta or state.learner == "batch")
+        frame.show_slider(self.gamma, state.space == "kernel-rbf")
         self.start.set_visibility(state.takes_start)
         for name, tool in self.tools.items():
             frame.pressed(tool, name == state.tool)

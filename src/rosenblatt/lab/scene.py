@@ -345,6 +345,8 @@ _PARTS = {
     "hull": (_line(MISTAKE), "averages of one class"),
     "meet": (_mark(_CROSS), "where they are equal"),
     "unit": (_line("var(--faint)", "", 1.6), "boundary of a unit"),
+    "wire": (_line("var(--faint)"), "wire with its weight"),
+    "negative": (_line(MISTAKE, "7 4"), "negative weight"),
     "legal": (_line(PINK, "6 5", 1.6), "margin γ of u"),
     "radius": (_line("var(--ink)", "2 4", 1.6), "radius R"),
     "halo": (_mark('<circle cx="9" cy="9" r="8" fill="var(--ink)" opacity=".3"/>'), "being looked at"),

@@ -15,8 +15,8 @@ from rosenblatt.data.scanners.numbers import MISSING
 from rosenblatt.data.source import signature_of
 from rosenblatt.data.values import numbers
 from rosenblatt.lab.computing import computed
-from rosenblatt.lab.frame import LabPage
-from rosenblatt.lab.points import HIGH, MOST, WIDE, Point, Points
+from rosenblatt.lab.frame import LabPage, button, main_button, sentence
+from rosenblatt.lab.points import HIGH, MOST, WIDE, Point, Points, counted
 from rosenblatt.web.layout import Markup, html
 
 LARGEST = 4 << 20  # bytes
@@ -69,8 +69,8 @@ class Uploaded(NamedTuple):
             raise ValueError("the table needs two columns of numbers and one of labels (2 to 20 values)")
         return cls(columns, numeric, labels)
 
-    def points(self, x: str, y: str, label: str, positive: str) -> tuple[Points, int]:
-        """Return two columns as points, rows of the positive value as +1, and how many rows were left out."""
+    def points(self, x: str, y: str, label: str, positive: str) -> tuple[Points, str]:
+        """Return two columns as points, rows of the positive value as +1, and in words what became of the rows."""
         a, b, truth = self.columns[x], self.columns[y], np.array(self._shown(label))
         good = np.flatnonzero(np.isfinite(a) & np.isfinite(b) & (truth != ""))
         if not good.size:
@@ -80,7 +80,12 @@ class Uploaded(NamedTuple):
         points = (
             Point.near(u, v, 1 if t == positive else -1) for u, v, t in zip(xs, ys, truth[rows], strict=True)
         )
-        return tuple(points), len(a) - rows.size
+        said = f"{counted(rows.size, 'point')}, scaled to the plane"
+        if good.size > rows.size:
+            said += f": an even sample of {counted(good.size, 'row')}"
+        if len(a) > good.size:
+            said += f"; {counted(len(a) - good.size, 'row')} without a number or a label left out"
+        return tuple(points), said + "."
 
     def _shown(self, label: str) -> list[str]:
         values = self.columns[label]
@@ -124,7 +129,10 @@ def ask_for_table(page: LabPage[Any]) -> None:
     """Ask for a file; what is chosen of it becomes the page's own points."""
     with ui.dialog() as dialog, ui.element("div").classes("lab-dialog").style("width:480px"):
         html(Markup("<h2 style='font-size:20px;margin:0 0 6px'>Upload CSV</h2>"))
-        ui.label(f"A header line, columns of numbers, and a column of labels. {WHERE[page.share.limited]}")
+        ui.label(
+            "A table with at least two columns of numbers and one of labels, with or without a line of names. "
+            f"{WHERE[page.share.limited]}"
+        )
         place = ui.element("div").classes("lab-stack q-mt-md")
         with place:
             box = ui.upload(auto_upload=True, max_files=1, max_file_size=LARGEST, label="Choose a file")
@@ -137,7 +145,7 @@ def ask_for_table(page: LabPage[Any]) -> None:
             try:
                 table = await computed(page.share, partial(Uploaded.read, await event.file.read()))
             except ValueError as error:
-                ui.notify(str(error), type="negative", timeout=8000)
+                ui.notify(sentence(str(error)), type="negative", timeout=8000)
                 box.reset()
                 return
             place.clear()
@@ -145,6 +153,7 @@ def ask_for_table(page: LabPage[Any]) -> None:
                 _choose_columns(table, dialog, page)
 
         box.on_upload(arrived)
+        button("Close", "close", dialog.close).classes("q-mt-md")
     dialog.open()
 
 
@@ -154,8 +163,8 @@ WHERE = {False: "It stays on this computer.", True: "It goes to the lecturer's c
 def _choose_columns(table: Uploaded, dialog: Any, page: LabPage[Any]) -> None:
     label = list(table.labels)[-1]  # most tables end with the target
     numeric = [name for name in table.numeric if name != label] or table.numeric
-    x = ui.select(table.numeric, value=numeric[0], label="Across")
-    y = ui.select(table.numeric, value=numeric[min(1, len(numeric) - 1)], label="Up")
+    x = ui.select(table.numeric, value=numeric[0], label="Across, x₁")
+    y = ui.select(table.numeric, value=numeric[min(1, len(numeric) - 1)], label="Up, x₂")
     truth = ui.select(list(table.labels), value=label, label="Label")
     values = table.labels[label]
     positive = ui.select(values, value=values[-1], label="Counts as +1 (all else −1)")
@@ -169,12 +178,11 @@ def _choose_columns(table: Uploaded, dialog: Any, page: LabPage[Any]) -> None:
     def use() -> None:
         page.ask(partial(table.points, x.value, y.value, truth.value, positive.value), used)
 
-    def used(result: tuple[Points, int]) -> None:
-        points, left_out = result
+    def used(result: tuple[Points, str]) -> None:
+        points, said = result
         dialog.close()
         page.set(data="own", points=points, clock=0, x_name=x.value[:40], y_name=y.value[:40])
-        more = f", {left_out} rows left out" if left_out else ""
-        ui.notify(f"{len(points)} points, scaled to the plane{more}.")
+        ui.notify(said)
 
     truth.on_value_change(other_label)
-    ui.button("Use these columns", on_click=use).classes("lab-first")
+    main_button("Use these columns", "done", use)

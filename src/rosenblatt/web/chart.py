@@ -48,7 +48,7 @@ def chart(title: str, x_name: str, curves: Sequence[Curve], empty: str = "") -> 
     logarithmic = low >= 0.0 and top > FAR * max(float(run.max()), 1e-12) and float(run.max()) >= 1.0
     scale = _Scale(
         0.8 if logarithmic else low,
-        top * 1.25 if logarithmic else top + 0.04 * (top - low or 1.0),
+        top * 1.25 if logarithmic else top + (0.04 * (top - low) or 1.0),  # all zero: up to one
         logarithmic,
     )
     for tick in scale.ticks():

@@ -3,6 +3,7 @@
 // every weight of a hundred runs with the library's.
 
 const COLOURS = { plus: "#0072B2", minus: "#E69F00", w: "#009E73", update: "#CC79A7", wrong: "#D55E00" };
+const TINT = 0.11; // of the side of a class
 const MOST_EPOCHS = 200;
 
 // Step of a rule: how far an example moves the weights, w += tau y x. `sqnorm` is ‖x‖², bias input included.
@@ -176,7 +177,9 @@ const STYLE = `
 .rosenblatt-live button:focus-visible { outline: 3px solid #56B4E9; outline-offset: 1px; }
 .rosenblatt-live table { width: 100%; border-collapse: collapse; font-size: 14px; margin: 4px 0 0; display: table; }
 .rosenblatt-live th, .rosenblatt-live td { text-align: right; padding: 1px 5px; border: 0; border-bottom: 1px solid #8884; white-space: nowrap; }
-.rosenblatt-live .ledger { overflow-x: auto; }`;
+.rosenblatt-live .ledger { overflow-x: auto; }
+.rosenblatt-live .legend { display: flex; flex-wrap: wrap; gap: 2px 14px; margin-top: 6px; font-size: 14px; opacity: .85; }
+.rosenblatt-live .legend span { display: inline-flex; align-items: center; gap: 5px; } .rosenblatt-live .legend svg { width: 26px; height: 18px; }`;
 
 const svg = (tag, attributes, ...children) => {
   const made = document.createElementNS(SVG, tag);
@@ -196,8 +199,8 @@ const features = (map, [x, y]) => {
 };
 
 /* Draw a run into an element and let it be stepped. Options: points [[x, y], …], labels [±1, …], rule, parameters,
-   intercept, start, orders, hypothesis, clock, proof, map, box [x0, y0, x1, y1], names [x, y], lines [{w, label}],
-   fixed (points cannot be edited), learner ("naive-bayes": fitted anew at every change, without steps). Returns { run, options, show(options), onChange }. */
+   intercept, start, orders, hypothesis, clock, proof, map, box [x0, y0, x1, y1], classes [of −1, of +1], lines [{w, label}],
+   fixed (points cannot be edited), learner ("naive-bayes": fitted anew at every change, without steps). Returns { run, options, show(options), stop(), onChange }. */
 export function figure(element, options) {
   const shadow = element.ownerDocument;
   if (!shadow.getElementById("rosenblatt-live-style")) {
@@ -229,6 +232,7 @@ export function figure(element, options) {
   const tools = make("div", left, { class: "bar", role: "toolbar", "aria-label": "Tools" });
   const status = make("div", left, { role: "status", "data-part": "status" });
   const answer = make("div", left, { "data-part": "answer" });
+  const legend = make("div", left, { class: "legend", "data-part": "legend" });
   const chart = right.appendChild(svg("svg", { viewBox: "0 0 320 150", role: "img", "aria-label": "Mistakes against the bound", "data-part": "chart" }));
   const weights = make("div", right, { "data-part": "weights" });
   const ledger = make("div", right, { class: "ledger" });
@@ -342,11 +346,13 @@ export function figure(element, options) {
     const [x0, y0, x1, y1] = box(), nx = 96, ny = 72, { options } = figure;
     const at = (i, j) => [x0 + ((x1 - x0) * i) / nx, y0 + ((y1 - y0) * j) / ny];
     const values = Array.from({ length: ny + 1 }, (_, j) => Array.from({ length: nx + 1 }, (_, i) => score(features(options.map, at(i, j)))));
-    let path = "", tint = "";
+    let path = "", plus = "", minus = "";
     for (let j = 0; j < ny; j++)
       for (let i = 0; i < nx; i++) {
         const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]], own = corners.map(([a, b]) => values[b][a]), cuts = [];
-        if (own[0] + own[1] + own[2] + own[3] > 0) { const [a, b] = at(i, j + 1); tint += `M${100 * a},${-100 * b}h${(100 * (x1 - x0)) / nx}v${(100 * (y1 - y0)) / ny}h${(-100 * (x1 - x0)) / nx}z`; }
+        const [left, top] = at(i, j + 1), cell = `M${100 * left},${-100 * top}h${(100 * (x1 - x0)) / nx}v${(100 * (y1 - y0)) / ny}h${(-100 * (x1 - x0)) / nx}z`;
+        if (own[0] + own[1] + own[2] + own[3] > 0) plus += cell;
+        else minus += cell;
         for (let k = 0; k < 4; k++) {
           const a = own[k], b = own[(k + 1) % 4];
           if (a > 0 === b > 0) continue;
@@ -355,9 +361,9 @@ export function figure(element, options) {
         }
         for (let k = 0; k + 1 < cuts.length; k += 2) path += `M${cuts[k]}L${cuts[k + 1]}`;
       }
-    plane.append(svg("path", { d: tint, fill: COLOURS.plus, opacity: 0.12 }), svg("path", { d: path, stroke: "currentColor", fill: "none", "stroke-width": unit / 400, "data-part": "boundary" }));
+    plane.append(svg("path", { d: plus, fill: COLOURS.plus, opacity: TINT }), svg("path", { d: minus, fill: COLOURS.minus, opacity: TINT }), svg("path", { d: path, stroke: "currentColor", fill: "none", "stroke-width": unit / 400, "data-part": "boundary" }));
   };
-  const half = (w) => { // the positive half-plane as a polygon
+  const half = (w, colour) => { // the half-plane of positive scores as a polygon
     const [x0, y0, x1, y1] = box(), corners = [[x0, y0], [x1, y0], [x1, y1], [x0, y1]], inside = [];
     const value = ([x, y]) => w[0] + w[1] * x + w[2] * y;
     corners.forEach((p, k) => {
@@ -365,7 +371,7 @@ export function figure(element, options) {
       if (a > 0) inside.push(p);
       if (a > 0 !== b > 0) inside.push([p[0] + (a / (a - b)) * (q[0] - p[0]), p[1] + (a / (a - b)) * (q[1] - p[1])]);
     });
-    plane.append(svg("polygon", { points: inside.map(([x, y]) => `${100 * x},${-100 * y}`).join(" "), fill: COLOURS.plus, opacity: 0.12 }));
+    plane.append(svg("polygon", { points: inside.map(([x, y]) => `${100 * x},${-100 * y}`).join(" "), fill: colour, opacity: TINT }));
   };
 
   function draw() {
@@ -374,10 +380,10 @@ export function figure(element, options) {
     plane.replaceChildren();
     plane.setAttribute("viewBox", `${100 * x0} ${-100 * y1} ${unit} ${100 * (y1 - y0)}`);
     plane.setAttribute("aria-label", `${points.length} examples; ${run.mistakes} mistakes after ${run.clock} examples. Arrow keys move a cursor, Enter uses the tool.`);
-    plane.append(svg("rect", { x: 100 * x0, y: -100 * y1, width: unit, height: 100 * (y1 - y0), fill: COLOURS.minus, opacity: figure.fitted || run.clock || !run.zero ? 0.08 : 0 }));
     const w = run.weights(hypothesis), moving = figure.fitted || run.clock || !run.zero;
     if (moving && straight && w.some(Boolean)) {
-      half(w);
+      half(w, COLOURS.plus);
+      half(w.map((value) => -value), COLOURS.minus);
       line(w, { "stroke-width": unit / 400, "data-part": "boundary" });
       const norm = Math.hypot(w[1], w[2]);
       if (norm) {
@@ -403,6 +409,7 @@ export function figure(element, options) {
     }
     if (figure.cursor) plane.append(svg("circle", { cx: 100 * figure.cursor[0], cy: -100 * figure.cursor[1], r: 1.6 * mark, fill: "none", stroke: "currentColor", "stroke-width": mark / 3, "data-part": "cursor" }));
     words(best, both, last, looked);
+    explain(best, both);
     numbers(best, both);
     buttons.back.disabled = buttons.restart.disabled = !run.clock;
     for (const name of ["step", "update", "pass", "run"]) buttons[name].disabled = run.finished;
@@ -452,6 +459,22 @@ export function figure(element, options) {
       ? `Yes: margin ${written(best.gamma)} in the space of (1, x), R = ${written(best.radius)}.`
       : options.intercept === false ? "No: a weighted sum of rows, each with its sign, is zero." : "No: a weighted average of one class equals one of the other. The classes overlap, or a label is wrong.";
   }
+  function explain(best, both) { // the marks that are drawn, and no others
+    const { options } = figure, [minus, plus] = options.classes ?? [], drawn = (part) => plane.querySelector(`[data-part=${part}]`) !== null;
+    const line = (colour, dashes = "") => svg("path", { d: "M0,9h26", stroke: colour, "stroke-width": 2.2, "stroke-dasharray": dashes });
+    const ring = (colour, width) => svg("circle", { cx: 13, cy: 9, r: 6.5, fill: "none", stroke: colour, "stroke-width": width });
+    const item = (mark, text) => make("span", legend).append(svg("svg", { viewBox: "0 0 26 18", "aria-hidden": true }, mark), text);
+    legend.replaceChildren();
+    item(svg("circle", { cx: 13, cy: 9, r: 6, fill: COLOURS.plus }), plus ? `${plus} (+1)` : "y = +1");
+    item(svg("rect", { x: 7, y: 3, width: 12, height: 12, fill: COLOURS.minus }), minus ? `${minus} (−1)` : "y = −1");
+    if (drawn("wrong")) item(ring(COLOURS.wrong, 2.2), "misclassified");
+    if (drawn("halo")) item(svg("circle", { cx: 13, cy: 9, r: 8, fill: "currentColor", opacity: 0.25 }), "being looked at");
+    if (drawn("boundary")) item(line("currentColor"), "boundary");
+    for (const { label } of options.lines ?? []) if (label) item(line("currentColor", "2 4"), label);
+    if (drawn("proof")) item(line(COLOURS.w), "the proof: a separator");
+    if (drawn("band")) item(line(COLOURS.w, "6 4"), "its margin");
+    if (drawn("culprit")) item(ring(COLOURS.wrong, 3.2), "with this weight in the proof");
+  }
   function numbers(best, both) {
     const { run, options } = figure;
     chart.replaceChildren();
@@ -463,6 +486,8 @@ export function figure(element, options) {
     let count = 0, path = `M34,${level(0)}`;
     for (const line of run.ledger) if (run.rule === "margin" || line.score <= 0) { path += `H${across(line.clock + 1)}`; count += 1; path += `V${level(count)}`; }
     chart.append(svg("path", { d: `${path}H${across(run.clock)}`, fill: "none", stroke: COLOURS.wrong, "stroke-width": 2.4, "data-part": "mistakes" }), svg("path", { d: "M34,22V128H314", fill: "none", stroke: "currentColor", opacity: 0.4 }));
+    put(30, level(0) + 5, "0", "end");
+    if (level(0) - level(count) > 14) put(30, level(count) + 5, count, "end");
     put(2, 15, `${run.rule === "margin" ? "updates" : "mistakes"}: ${count}`);
     put(314, 146, `${run.clock} examples seen`, "end");
     if (promised !== null) {
@@ -488,6 +513,7 @@ export function figure(element, options) {
     figure.run.to(next.clock ?? 0);
     draw();
   };
+  figure.stop = stop;
   figure.show(options);
   new ResizeObserver(() => draw()).observe(plane);
   return figure;
@@ -515,5 +541,6 @@ export default {
     made.onChange = report;
     report();
     model.on("change:options", () => made.show(model.get("options")));
+    return made.stop; // called where the cell is run again or cleared
   },
 };

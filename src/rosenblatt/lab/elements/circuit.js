@@ -10,8 +10,10 @@ export default {
         <path :d="curve(w)" fill="none" :stroke="w.less ? '#D55E00' : 'var(--faint)'" stroke-width="2.2" :stroke-dasharray="w.less ? '7 4' : ''" />
         <title v-if="w.weight">{{ w.weight }}</title>
       </g>
-      <text v-for="l in labels" :key="'l'+l.i" class="lab-weight" :x="l.x" :y="l.y" text-anchor="middle" :font-size="l.size" :fill="l.less ? 'var(--wrong-text)' : 'var(--ink)'"
-            stroke="var(--raised)" stroke-width="5" paint-order="stroke">{{ l.text }}</text>
+      <g v-for="l in labels" :key="'l'+l.i">
+        <rect :x="l.x - l.w / 2" :y="l.y - 0.85 * l.size" :width="l.w" :height="1.1 * l.size" rx="4" fill="var(--raised)" />
+        <text class="lab-weight" :x="l.x" :y="l.y" text-anchor="middle" :font-size="l.size" :fill="l.less ? 'var(--wrong-text)' : 'var(--ink)'">{{ l.text }}</text>
+      </g>
       <g v-for="(n, i) in drawing.nodes" :key="'n'+i" :tabindex="active ? 0 : -1" :role="active ? 'button' : null"
          :aria-label="(n.input ? 'input ' : 'unit ') + n.name" :aria-pressed="active ? String(i === drawing.chosen) : null"
          :style="{cursor: active ? 'pointer' : 'default'}" @click="active && $emit('node', i)"
