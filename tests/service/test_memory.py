@@ -1,11 +1,16 @@
 """Memory is limited by classes times features and over all models, before anything is journalled."""
 
 import asyncio
+import contextlib
+import gc
 import re
+import socket
 import tracemalloc
 
+import httpx
 import pytest
 from tests.cli.commands import run, run_well
+from tests.patience import wait_until
 from tests.service.server import served
 
 from rosenblatt.service import writer as service_module
@@ -192,3 +197,29 @@ def test_a_writer_that_died_is_not_ready_and_takes_no_feedback(tmp_path):
         service.models.close()
 
     asyncio.run(die())
+
+
+def open_protocols():
+    return sum(type(each).__name__ == "LimitedProtocol" for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("kind", ["answered", "refused", "nothing sent", "gone in the middle"])
+def test_a_closed_connection_is_freed_without_a_search_for_cycles(tmp_path, kind):
+    begun = b"POST /v1/models/m/predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{"
+    with served(tmp_path, most_connections_per_address=4) as service:
+        service.put("m")
+        service.client.close()
+        wait_until(lambda: not gc.collect() and not open_protocols())
+        gc.disable()
+        try:
+            for _ in range(5):
+                if kind in ("answered", "refused"):
+                    path = "m/predict" if kind == "answered" else "none/predict"
+                    httpx.post(f"{service.url}/v1/models/{path}", json={"features": {"x": 1.0}})
+                    continue
+                port = int(service.url.rpartition(":")[2])
+                with contextlib.closing(socket.create_connection(("127.0.0.1", port))) as wire:
+                    wire.sendall(begun if kind == "gone in the middle" else b"")
+            wait_until(lambda: not open_protocols())
+        finally:
+            gc.enable()

@@ -369,12 +369,9 @@ class Model:
             clock=learner.rows,
         )
         if moved and not brief:
-            averaged, after = (
-                learner.hypothesis == "averaged",
-                learner.weights_for(x, learner.labels.index(label)),
-            )
+            after = learner.weights_for(x, learner.labels.index(label))
             change.label = learner.predict_one(x) if learner.compiled else learner.guess(x)[0]
-            change.changed = _moved({} if before is None else before.read(averaged), after.read(averaged))
+            change.changed = _moved({} if before is None else before.read(), after.read())
         if right and not moved:
             return change, None
         line = LedgerLine(
@@ -442,11 +439,10 @@ def _joined(name: str, value: str) -> str:
 
 
 def _moved(old: dict[str, float], new: dict[str, float]) -> list[Moved]:
-    moved = [
-        Moved(name, old.get(name, 0.0), value) for name, value in new.items() if value != old.get(name, 0.0)
-    ]
-    moved.sort(key=lambda each: -abs(each.after - each.before))
-    return moved[:MOST_MOVED]
+    """Return the weights that moved most."""
+    moved = [(name, old.get(name, 0.0), value) for name, value in new.items()]
+    moved.sort(key=lambda each: -abs(each[2] - each[1]))
+    return [Moved(*each) for each in moved[:MOST_MOVED] if each[1] != each[2]]
 
 
 def _plain(label: Any) -> Any:

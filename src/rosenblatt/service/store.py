@@ -217,7 +217,10 @@ def _reads_back_as_it_is(features: Named, label: Any, known: bool) -> bool:
     """Whether it is plain to see that decoding gives these very values; where it is not, they are decoded."""
     values = features.values()
     numbers = (
-        set(map(type, values)) == ONLY_FLOATS and max(map(abs, values)) <= LARGEST and isfinite(sum(values))
+        set(map(type, values)) == ONLY_FLOATS
+        and max(values) <= LARGEST
+        and min(values) >= -LARGEST
+        and isfinite(sum(values))  # NaN compares as it likes
     )
     return numbers and (
         known
