@@ -15,7 +15,7 @@ from tests.service.server import served
 
 from rosenblatt.service import writer as service_module
 from rosenblatt.service.models import Models
-from rosenblatt.service.schemas import Example, ModelSettings
+from rosenblatt.service.schemas import Example, ModelSettings, feedback_on
 from rosenblatt.service.writer import LocalModels, Service
 from rosenblatt.web.refusals import Offline, StoreDown, TooLarge
 
@@ -76,10 +76,10 @@ def test_feedbacks_that_wait_together_are_counted_together(tmp_path):
     models = opened(tmp_path, model_bytes=4 * MB)
     models.create("m", ModelSettings(classes=[f"c{at}" for at in range(100)]))
     waiting = []
-    until_refused(lambda at: waiting.append(models.fresh("m", "c1", names(200 * at, 200))), 100)
+    until_refused(lambda at: waiting.append(models.fresh("m", feedback_on("c1", names(200 * at, 200)))), 100)
     assert len(waiting) > 2
     same = [
-        models.fresh("m", "c1", names(0, 200)) for _ in range(50)
+        models.fresh("m", feedback_on("c1", names(0, 200))) for _ in range(50)
     ]  # the same names again take nothing more
     for fresh, kept in zip([*waiting, *same], models.store.append([*waiting, *same]), strict=True):
         models.learned(fresh, kept)
