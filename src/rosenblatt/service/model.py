@@ -34,6 +34,9 @@ from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.web.refusals import BadMessage
 
 TEXT = "text"  # the field of an example that is prose, and what its words are called by
+MOST_MOVED = 8  # weights that a change lists
+LARGEST_SQNORM = 1e150  # of the weights before an update: one by allowed numbers then stays below 1e300
+ONLY_NUMBERS = {float}
 
 
 class Counts(msgspec.Struct):
@@ -149,13 +152,6 @@ def _settings_from(learner: ServedLearner, schema: NamedSchema) -> ModelSettings
         },
         ModelSettings,
     )
-
-
-MOST_MOVED = 8
-LARGEST_SQNORM = (
-    1e150  # of the weights before an update: one update by allowed numbers then stays below 1e300
-)
-ONLY_NUMBERS = {float}
 
 
 class Judgement(NamedTuple):

@@ -52,8 +52,6 @@ Name = Annotated[str, Path(pattern=MODEL_NAME, description="Name of a model.")]
 MOST_LINES = 1000
 BYTES = "application/vnd.safetensors"
 SIGN_IN_BYTES = 4096
-
-
 SMALL_BODY = 16 << 10  # bytes of a request that is answered on the loop at once
 SMALL_WORK = 1 << 20  # bytes × classes of one
 SLICE_SECONDS = 0.001  # that the lines of a bulk have the loop at a time

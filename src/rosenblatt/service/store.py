@@ -123,7 +123,6 @@ CREATE TABLE IF NOT EXISTS bases (
   model INTEGER PRIMARY KEY, seq INTEGER NOT NULL, digest TEXT NOT NULL, content BLOB NOT NULL);
 """
 OWNED = ("journal", "keys", "ledger", "snapshots", "bases")  # tables whose rows belong to a model
-_encode = msgspec.json.Encoder().encode
 
 
 def settings_from(content: bytes) -> ModelSettings:
