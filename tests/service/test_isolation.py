@@ -10,7 +10,7 @@ from tests.cli.commands import run, run_well
 from tests.service.server import served
 
 from rosenblatt.service.maintenance import repair, verify
-from rosenblatt.service.schemas import Example, ModelSettings
+from rosenblatt.service.schemas import Example, ModelSettings, feedback_on
 from rosenblatt.service.store import Fresh, Store
 from rosenblatt.service.writer import LocalModels
 from rosenblatt.web.refusals import BadMessage, Offline, Refusal
@@ -159,7 +159,7 @@ def test_overflow_is_the_same_for_those_that_wait_together(tmp_path):
     """Feedbacks that were checked before the weights had grown are in the journal; a replay leaves out the same."""
     models = opened(tmp_path)
     models.create("m", ModelSettings(rule="widrow-hoff"))
-    waiting = [models.fresh("m", "ab"[at % 2], features(x=1e30)) for at in range(30)]
+    waiting = [models.fresh("m", feedback_on("ab"[at % 2], features(x=1e30))) for at in range(30)]
     outcomes, reasons = [], set()
     for fresh, kept in zip(waiting, models.store.append(waiting), strict=True):
         try:

@@ -1,16 +1,21 @@
 """Memory is limited by classes times features and over all models, before anything is journalled."""
 
 import asyncio
+import contextlib
+import gc
 import re
+import socket
 import tracemalloc
 
+import httpx
 import pytest
 from tests.cli.commands import run, run_well
+from tests.patience import wait_until
 from tests.service.server import served
 
 from rosenblatt.service import writer as service_module
 from rosenblatt.service.models import Models
-from rosenblatt.service.schemas import Example, ModelSettings
+from rosenblatt.service.schemas import Example, ModelSettings, feedback_on
 from rosenblatt.service.writer import LocalModels, Service
 from rosenblatt.web.refusals import Offline, StoreDown, TooLarge
 
@@ -71,10 +76,10 @@ def test_feedbacks_that_wait_together_are_counted_together(tmp_path):
     models = opened(tmp_path, model_bytes=4 * MB)
     models.create("m", ModelSettings(classes=[f"c{at}" for at in range(100)]))
     waiting = []
-    until_refused(lambda at: waiting.append(models.fresh("m", "c1", names(200 * at, 200))), 100)
+    until_refused(lambda at: waiting.append(models.fresh("m", feedback_on("c1", names(200 * at, 200)))), 100)
     assert len(waiting) > 2
     same = [
-        models.fresh("m", "c1", names(0, 200)) for _ in range(50)
+        models.fresh("m", feedback_on("c1", names(0, 200))) for _ in range(50)
     ]  # the same names again take nothing more
     for fresh, kept in zip([*waiting, *same], models.store.append([*waiting, *same]), strict=True):
         models.learned(fresh, kept)
@@ -192,3 +197,29 @@ def test_a_writer_that_died_is_not_ready_and_takes_no_feedback(tmp_path):
         service.models.close()
 
     asyncio.run(die())
+
+
+def open_protocols():
+    return sum(type(each).__name__ == "LimitedProtocol" for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("kind", ["answered", "refused", "nothing sent", "gone in the middle"])
+def test_a_closed_connection_is_freed_without_a_search_for_cycles(tmp_path, kind):
+    begun = b"POST /v1/models/m/predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{"
+    with served(tmp_path, most_connections_per_address=4) as service:
+        service.put("m")
+        service.client.close()
+        wait_until(lambda: not gc.collect() and not open_protocols())
+        gc.disable()
+        try:
+            for _ in range(5):
+                if kind in ("answered", "refused"):
+                    path = "m/predict" if kind == "answered" else "none/predict"
+                    httpx.post(f"{service.url}/v1/models/{path}", json={"features": {"x": 1.0}})
+                    continue
+                port = int(service.url.rpartition(":")[2])
+                with contextlib.closing(socket.create_connection(("127.0.0.1", port))) as wire:
+                    wire.sendall(begun if kind == "gone in the middle" else b"")
+            wait_until(lambda: not open_protocols())
+        finally:
+            gc.enable()

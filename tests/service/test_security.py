@@ -729,8 +729,26 @@ def test_sign_ins_from_one_address_are_limited(tmp_path):
         assert [each.status_code for each in guesses] == [401] * 3 + [429] * 2
         assert int(guesses[-1].headers["retry-after"]) > 0
         assert guesses[-1].json()["error"] == "too_many"
+        browser = {"accept": "text/html"}
+        page = service.client.post("/sign-in", data={"token": "guess"}, headers=browser)
+        assert page.status_code == 429
+        assert "More than 3 sign-ins a minute: try again in" in page.text
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        assert int(page.headers["retry-after"]) > 0
         elsewhere = {"x-forwarded-for": "198.51.100.7"}
         assert service.client.post("/sign-in", data={"token": "guess"}, headers=elsewhere).status_code == 401
+
+
+def test_a_refusal_says_whether_a_token_is_missing_or_wrong_and_what_kind_of_body_came(guarded):
+    missing, wrong = (
+        guarded.client.get("/v1/models", headers=headers).json()["message"]
+        for headers in ({}, {"authorization": "Bearer 0123456789abcdef-no"})
+    )
+    assert "a token is needed" in missing
+    assert "token is not known" in wrong
+    headers = {"authorization": f"Bearer {TOKENS['admin']}", "content-type": "text/xml"}
+    refused = guarded.client.post("/v1/models/m/predict", content=b"<a/>", headers=headers)
+    assert (refused.status_code, refused.json()["message"][:25]) == (415, "the body is 'text/xml'; s")
 
 
 def test_writes_of_one_token_are_limited_and_reads_are_not(tmp_path):

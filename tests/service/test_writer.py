@@ -8,7 +8,7 @@ import pytest
 from tests.patience import SECONDS
 
 from rosenblatt.service.models import Models
-from rosenblatt.service.schemas import Example
+from rosenblatt.service.schemas import Example, feedback_on
 from rosenblatt.service.snapshots import freeze, model_from_file
 from rosenblatt.service.store import OWNED
 from rosenblatt.service.writer import LocalModels, Service
@@ -100,7 +100,7 @@ def test_a_write_that_failed_leaves_model_and_journal_agreed(tmp_path, there):
 def test_what_was_met_in_the_journal_is_not_learned_twice(tmp_path):
     models = LocalModels(tmp_path, recent_bytes=ROOM)
     models.create("m")
-    fresh = models.fresh("m", "a", example(1))
+    fresh = models.fresh("m", feedback_on("a", example(1)))
     [kept] = models.store.append([fresh])
     models.catch_up(models.store.rows_after(0))
     assert models.learned(fresh, kept).seq == 1

@@ -28,7 +28,7 @@ from rosenblatt.engines.estimators import (
     pipeline_steps,
 )
 from rosenblatt.engines.protocol import FAN_IN, Answer, Reduction, Request, groups_of, reduce_tree
-from rosenblatt.engines.shards import Shard, ShardSummary, summarize
+from rosenblatt.engines.shards import Shard, ShardSummary, SummaryRequest
 from rosenblatt.engines.training import ConfusionMatrix, OnEpoch, evaluate_model
 
 T = TypeVar("T")
@@ -55,11 +55,6 @@ class _Opaque:
 
     def __init__(self, value: Any) -> None:
         self.value = value
-
-
-class _SummaryRequest:
-    def answer(self, shard: Shard) -> ShardSummary:
-        return summarize(shard)
 
 
 class DaskEngine:
@@ -89,7 +84,7 @@ class DaskEngine:
 
     def summaries(self) -> list[ShardSummary]:
         """Return the summary of every shard."""
-        return self.gather(_SummaryRequest())
+        return self.gather(SummaryRequest())
 
     def gather(self, request: Request[Answer]) -> list[Answer]:
         """Return the answer of every shard, in order."""

@@ -131,6 +131,14 @@ def summarize(shard: Shard) -> ShardSummary:
     )
 
 
+class SummaryRequest:
+    """The request for the summary of every shard."""
+
+    def answer(self, shard: Shard) -> ShardSummary:
+        """Return the summary of a shard."""
+        return summarize(shard)
+
+
 def combined_summary(summaries: list[ShardSummary]) -> ShardSummary:
     """Return the summary of all shards together; raise ValueError where they do not fit. Empty ones do not count."""
     filled = [(at, summary) for at, summary in enumerate(summaries) if summary.rows]

@@ -36,6 +36,7 @@ from rosenblatt.engines.shards import (
     ShardSummary,
     ShardWriter,
     StoredShard,
+    SummaryRequest,
     shard_max_sqnorm,
     summarize,
 )
@@ -102,7 +103,7 @@ class SparkEngine:
 
     def summaries(self) -> list[ShardSummary]:
         """Return the summary of every shard."""
-        return self.gather(_SummaryRequest()) if self._summaries is None else self._summaries
+        return self.gather(SummaryRequest()) if self._summaries is None else self._summaries
 
     def gather(self, request: Request[Answer]) -> list[Answer]:
         """Return the answer of every shard, in order; shards that were not found are asked again."""
@@ -184,11 +185,6 @@ class SparkEngine:
 
 
 # On the executors
-
-
-class _SummaryRequest:
-    def answer(self, shard: Shard) -> ShardSummary:
-        return summarize(shard)
 
 
 def _stored(shard: Shard, run: str, at: int) -> Any:

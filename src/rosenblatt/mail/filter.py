@@ -18,9 +18,7 @@ from rosenblatt.mail.marks import MODEL, SETTINGS, UNDECIDED, Mark, Marks, speak
 from rosenblatt.mail.message import Mail
 from rosenblatt.service.learner import ServedLearner
 from rosenblatt.service.model import Model
-from rosenblatt.service.models import Models
-from rosenblatt.service.schemas import Change, Example, ModelSettings
-from rosenblatt.service.store import Fresh
+from rosenblatt.service.schemas import Change, Feedback, ModelSettings
 from rosenblatt.service.writer import LocalModels, Service
 from rosenblatt.streams.online import OnlineLearner
 from rosenblatt.web.refusals import Busy, Closing, Refusal, Unknown
@@ -299,7 +297,10 @@ class MailFilter:
     async def _learn(self, waiting: Sequence[Waiting], counts: LearnedAnswers) -> None:
         """Send answers to the journal, and note where it has them."""
         answers = await asyncio.to_thread(self.box.answers, [each.number for each in waiting])
-        fresh = [_fresh(self.service.models, MODEL, answer, named) for answer, named in answers]
+        fresh = [
+            self.service.models.fresh(MODEL, Feedback(label=answer.label, features=named, key=answer.key))  # type: ignore[arg-type]
+            for answer, named in answers
+        ]
         changes = await self.service.submit(fresh, brief=True)
         places = []
         for (answer, _), change, waited in zip(answers, changes, waiting, strict=True):
@@ -383,7 +384,3 @@ def _imported(intake: Intake, counts: LearnedAnswers) -> Imported:
     return Imported(
         intake.messages, intake.new, counts.learned, counts.dated, counts.mistakes, intake.failures
     )
-
-
-def _fresh(models: Models, name: str, answer: Answer, named: dict[str, float]) -> Fresh:
-    return models.fresh(name, answer.label, Example(features=named), key=answer.key)  # type: ignore[arg-type]

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.geometry import initial_auxiliary
-from rosenblatt.core.state import RUNNING
 from rosenblatt.data.named.vocabulary import hashed
 from rosenblatt.rules import PNorm, SecondOrder
 from rosenblatt.streams.online import OnlineLearner
@@ -73,26 +72,6 @@ class NameLookup(NamedTuple):
     norm: float  # of all weights then
 
 
-class Weights(NamedTuple):
-    """The weights of some names at some time, as a learner stores them."""
-
-    W: NDArray[Any]  # (rows, names)
-    average_offset: NDArray[Any]
-    running: NDArray[Any]
-    clock: float
-
-    def read(self, averaged: bool) -> NDArray[np.float64]:
-        """Return the weights of a hypothesis."""
-        weights: NDArray[np.float64]
-        if averaged and self.clock:
-            weights = self.running["scale_sum"][:, None] * self.W
-            weights -= self.average_offset
-            weights /= self.clock
-        else:
-            weights = self.running["scale"][:, None] * self.W
-        return weights
-
-
 class ExplainedPart(NamedTuple):
     """The columns of a model that one example uses: enough to explain its score."""
 
@@ -103,16 +82,22 @@ class ExplainedPart(NamedTuple):
 
 
 class ClassWeights(NamedTuple):
-    """The weights of some names for one class, against the other where there are two."""
+    """The weights of some names for one class, against the other where there are two, as they were at some time."""
 
     names: tuple[str, ...]
+    stored: NDArray[np.float64]  # scale × these are the last weights
+    scale: float
+    offsets: NDArray[np.float64]  # (scale × stored − offsets) / clock are the averaged ones
+    clock: float  # 0.0: the last weights predict
     sign: float
-    weights: Weights  # one row
 
-    def read(self, averaged: bool) -> dict[str, float]:
+    def read(self) -> dict[str, float]:
         """Return the weight of each name."""
-        row = self.weights.read(averaged)[0] * self.sign
-        return dict(zip(self.names, row.tolist(), strict=True))
+        weights = self.scale * self.stored
+        if self.clock:
+            weights -= self.offsets
+            weights /= self.clock
+        return dict(zip(self.names, (weights * self.sign).tolist(), strict=True))
 
 
 def room_for(n_features: int) -> int:
@@ -188,30 +173,21 @@ class ServedLearner(OnlineLearner):
         clock = self.learner.totals.item(0)[0]
         return label, score / clock if self.hypothesis == "averaged" and clock else score, ahead
 
-    def weights_for(self, x: Named, code: int) -> "ClassWeights":
+    def weights_for(self, x: Named, code: int) -> ClassWeights:
         """Return the weights of an example's known names for a class as they are now, to be read later if at all."""
-        lookup = self._look(tuple(x), read=False)
-        learner = self.learner
+        names, places = self._look(tuple(x), read=False)[1:3]
+        learner, running = self.learner, self.learner.running
         many = learner.W.shape[0] > 1
-        row, own = (code, min(code, learner.running.size - 1)) if many else (0, 0)
+        row, own = (code, min(code, running.size - 1)) if many else (0, 0)
         sign = 1.0 if many or code == 1 else -1.0
         if isinstance(learner.geometry, PNorm):
-            linked = learner.weights(self.hypothesis)[row : row + 1, lookup.places]
-            return ClassWeights(lookup.names, sign, Weights(linked, linked, np.ones(1, RUNNING), 0.0))
-        W, average_offset, running = learner.W, learner.average_offset, learner.running
-        if many:
-            W, average_offset, running = (
-                W[row : row + 1],
-                average_offset[row : row + 1],
-                running[own : own + 1],
-            )
-        weights = Weights(
-            columns_of(W, lookup.places),
-            columns_of(average_offset, lookup.places),
-            running.copy(),
-            learner.totals.item(0)[0],
-        )
-        return ClassWeights(lookup.names, sign, weights)
+            linked = learner.weights(self.hypothesis)[row][places]
+            return ClassWeights(names, linked, 1.0, linked, 0.0, sign)
+        clock = learner.totals["clock"].item(0) if self.hypothesis == "averaged" else 0.0
+        scale = running["scale_sum" if clock else "scale"].item(own)
+        stored = learner.W[row][places]
+        offsets = learner.average_offset[row][places] if clock else stored
+        return ClassWeights(names, stored, scale, offsets, clock, sign)
 
     def part_for(self, x: Named) -> ExplainedPart:
         """Return a copy of the weights of an example's known names, in the order of their columns."""
@@ -277,9 +253,12 @@ class ServedLearner(OnlineLearner):
         if isinstance(learner.geometry, PNorm):
             weights = learner.weights(self.hypothesis)[:, places]
         else:
-            W, average_offset = columns_of(learner.W, places), columns_of(learner.average_offset, places)
-            now = Weights(W, average_offset, learner.running, learner.totals.item(0)[0])
-            weights = now.read(self.hypothesis == "averaged")
+            clock = learner.totals["clock"].item(0) if self.hypothesis == "averaged" else 0.0
+            scale = learner.running["scale_sum" if clock else "scale"]
+            weights = scale[:, None] * columns_of(learner.W, places)
+            if clock:
+                weights -= columns_of(learner.average_offset, places)
+                weights /= clock
         return weights.tolist() if weights.size <= SMALL else np.ascontiguousarray(weights)
 
     # Memory

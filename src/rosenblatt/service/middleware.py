@@ -31,6 +31,7 @@ from rosenblatt.web.guard import (
     API_HEADERS,
     PAGE_HEADERS,
     SECURITY_HEADERS,
+    TOKEN_NEEDED,
     Guard,
     Unauthorised,
     bearer_token,
@@ -177,13 +178,15 @@ class AnswerRequests:
 
     async def _refuse(self, refusal: Refusal, scope: Scope, send: Send, state: RequestState) -> None:
         page = not scope["path"].startswith(API) and b"text/html" in state.fields.get(b"accept", b"")
-        if isinstance(refusal, Unauthorised) and page:
-            state.headers = PAGE_HEADERS
-            await respond(send, *sign_in_page(401))
-            return
         extra: Headers = ()
         if refusal.retry_after:
             extra = ((b"retry-after", str(refusal.retry_after).encode()),)
+        if page and isinstance(refusal, Unauthorised | TooMany):
+            message = f"{refusal}." if isinstance(refusal, TooMany) else ""
+            status, body, fields = sign_in_page(refusal.status, message[:1].upper() + message[1:])
+            state.headers = PAGE_HEADERS
+            await respond(send, status, body, (*fields, *extra))
+            return
         if isinstance(refusal, Unauthorised):
             extra = ((b"www-authenticate", b"Bearer"),)
         state.headers = API_HEADERS
@@ -249,7 +252,7 @@ class Authenticate:
             return scope
         session = self.sessions.find(cookie_value(state.fields.get(b"cookie", b"")))
         if session is None:
-            raise Unauthorised("a token is needed: send it as 'Authorization: Bearer TOKEN'")
+            raise Unauthorised(TOKEN_NEEDED)
         state.identity = session.token
         return session.scope
 
@@ -339,7 +342,8 @@ def need_json(headers: dict[bytes, bytes]) -> None:
     if kind is not None and kind != b"application/json":
         base = kind.partition(b";")[0].strip().lower()
         if base not in (b"application/json", b"application/x-ndjson", b"application/jsonl"):
-            raise WrongType(f"the body is {kind[:80]!r}; send JSON as application/json")
+            shown = kind[:80].decode("latin-1")
+            raise WrongType(f"the body is {shown!r}; send JSON as application/json")
 
 
 def need_size(headers: dict[bytes, bytes], limit: int) -> None:

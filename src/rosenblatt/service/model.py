@@ -34,6 +34,9 @@ from rosenblatt.streams.model_file import load_stream, save_stream
 from rosenblatt.web.refusals import BadMessage
 
 TEXT = "text"  # the field of an example that is prose, and what its words are called by
+MOST_MOVED = 8  # weights that a change lists
+LARGEST_SQNORM = 1e150  # of the weights before an update: one by allowed numbers then stays below 1e300
+ONLY_NUMBERS = {float}
 
 
 class Counts(msgspec.Struct):
@@ -149,13 +152,6 @@ def _settings_from(learner: ServedLearner, schema: NamedSchema) -> ModelSettings
         },
         ModelSettings,
     )
-
-
-MOST_MOVED = 8
-LARGEST_SQNORM = (
-    1e150  # of the weights before an update: one update by allowed numbers then stays below 1e300
-)
-ONLY_NUMBERS = {float}
 
 
 class Judgement(NamedTuple):
@@ -369,12 +365,9 @@ class Model:
             clock=learner.rows,
         )
         if moved and not brief:
-            averaged, after = (
-                learner.hypothesis == "averaged",
-                learner.weights_for(x, learner.labels.index(label)),
-            )
+            after = learner.weights_for(x, learner.labels.index(label))
             change.label = learner.predict_one(x) if learner.compiled else learner.guess(x)[0]
-            change.changed = _moved({} if before is None else before.read(averaged), after.read(averaged))
+            change.changed = _moved({} if before is None else before.read(), after.read())
         if right and not moved:
             return change, None
         line = LedgerLine(
@@ -442,11 +435,10 @@ def _joined(name: str, value: str) -> str:
 
 
 def _moved(old: dict[str, float], new: dict[str, float]) -> list[Moved]:
-    moved = [
-        Moved(name, old.get(name, 0.0), value) for name, value in new.items() if value != old.get(name, 0.0)
-    ]
-    moved.sort(key=lambda each: -abs(each.after - each.before))
-    return moved[:MOST_MOVED]
+    """Return the weights that moved most."""
+    moved = [(name, old.get(name, 0.0), value) for name, value in new.items()]
+    moved.sort(key=lambda each: -abs(each[2] - each[1]))
+    return [Moved(*each) for each in moved[:MOST_MOVED] if each[1] != each[2]]
 
 
 def _plain(label: Any) -> Any:

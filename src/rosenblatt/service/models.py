@@ -18,6 +18,7 @@ from rosenblatt.service.schemas import (
     Change,
     Example,
     Explained,
+    Feedback,
     Learned,
     LedgerLine,
     ModelInfo,
@@ -349,45 +350,33 @@ class Models:
 
     # Learning
 
-    def fresh(
-        self,
-        name: str,
-        label: Any,
-        example: Example | None = None,
-        prediction: str | None = None,
-        key: str | None = None,
-    ) -> Fresh:
+    def fresh(self, name: str, feedback: Feedback) -> Fresh:
         """Return a feedback ready for the journal: it can be stored, read back, and learned from."""
-        return self.reserve(name, self.named_example(name, label, example, prediction, key), label, key)
+        return self.reserve(name, self.named_example(name, feedback), feedback)
 
-    def named_example(
-        self,
-        name: str,
-        label: Any,
-        example: Example | None = None,
-        prediction: str | None = None,
-        key: str | None = None,
-    ) -> Named:
+    def named_example(self, name: str, feedback: Feedback) -> Named:
         """Return the example of a feedback as named numbers, from any thread; refuse what makes no sense."""
         model = self.model(name)
-        model.label_of(label)
-        if key is not None:
-            check_key(key)
-        if prediction is not None:
-            if example is not None:
+        model.label_of(feedback.label)
+        if feedback.key is not UNSET:
+            check_key(feedback.key)
+        has_example = not (feedback.features is feedback.vector is feedback.text is UNSET)
+        if feedback.prediction is not UNSET:
+            if has_example:
                 raise BadMessage("give either the id of a prediction or an example, not both")
-            return self.remembered(name, prediction)
-        if example is None:
+            return self.remembered(name, feedback.prediction)
+        if not has_example:
             raise BadMessage("feedback needs the id of a prediction, or an example: features, vector or text")
-        return model.named(example)
+        return model.named(feedback)
 
-    def reserve(self, name: str, named: Named, label: Any, key: str | None) -> Fresh:
+    def reserve(self, name: str, named: Named, feedback: Feedback) -> Fresh:
         """Return a feedback ready for the journal, with room reserved for what it adds to its model."""
         model = self.model(name)
         model.check_growth()
-        known = model.knows(named, label)
-        content, features, label = journal_row(named, label, known)
+        known = model.knows(named, feedback.label)
+        content, features, label = journal_row(named, feedback.label, known)
         new_names = () if known else self._reserve(model, features, label)
+        key = None if feedback.key is UNSET else feedback.key
         return Fresh(model.number, features, label, key, content, new_names)
 
     def release(self, fresh: Fresh) -> None:

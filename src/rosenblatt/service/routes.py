@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
@@ -22,7 +22,6 @@ from rosenblatt.service.model import Model
 from rosenblatt.service.schemas import (
     MODEL_NAME,
     Change,
-    Example,
     Explained,
     Feedback,
     Learned,
@@ -53,8 +52,6 @@ Name = Annotated[str, Path(pattern=MODEL_NAME, description="Name of a model.")]
 MOST_LINES = 1000
 BYTES = "application/vnd.safetensors"
 SIGN_IN_BYTES = 4096
-
-
 SMALL_BODY = 16 << 10  # bytes of a request that is answered on the loop at once
 SMALL_WORK = 1 << 20  # bytes × classes of one
 SLICE_SECONDS = 0.001  # that the lines of a bulk have the loop at a time
@@ -115,9 +112,9 @@ def _names_of_large(model: Model, body: bytes) -> tuple[Predict, list[Named]]:
     return message, named
 
 
-def _header_key(fields: dict[bytes, bytes]) -> str | None:
+def _header_key(fields: dict[bytes, bytes]) -> str | UnsetType:
     if b"idempotency-key" not in fields:
-        return None
+        return UNSET
     key = fields[b"idempotency-key"].decode("latin-1").strip()
     if not 1 <= len(key) <= 128:
         raise BadMessage("Idempotency-Key must have 1 to 128 characters")
@@ -136,12 +133,10 @@ async def learn_lines(
             if len(line) > LONG_LINE:
                 async with service.turn():
                     message = await service.aside(read_feedback, line)
-                    named = await service.aside(
-                        service.models.named_example, *_feedback_arguments(name, message)
-                    )
-                await bulk.add(service.models.reserve(name, named, message.label, _key(message)))
+                    named = await service.aside(service.models.named_example, name, message)
+                await bulk.add(service.models.reserve(name, named, message))
             elif line.strip():
-                await bulk.add(service.models.fresh(*_feedback_arguments(name, read_feedback(line))))
+                await bulk.add(service.models.fresh(name, read_feedback(line)))
             if time.perf_counter() - began > SLICE_SECONDS:
                 await asyncio.sleep(0)
                 began = time.perf_counter()
@@ -151,19 +146,6 @@ async def learn_lines(
         with_line = type(refusal)(f"line {number}: {refusal}")
         with_line.learned = bulk.total
         raise with_line from None
-
-
-def _key(message: Feedback) -> str | None:
-    return message.key if message.key is not UNSET else None
-
-
-def _feedback_arguments(
-    name: str, message: Feedback
-) -> tuple[str, Any, Example | None, str | None, str | None]:
-    """Return what :meth:`~rosenblatt.service.models.Models.fresh` takes: model, label, example, prediction, key."""
-    prediction = message.prediction if message.prediction is not UNSET else None
-    bare = message.features is message.vector is message.text is UNSET
-    return name, message.label, None if bare else message, prediction, _key(message)
 
 
 async def _lines(pieces: AsyncIterator[bytes], settings: Settings) -> AsyncIterator[bytes]:
@@ -301,17 +283,16 @@ async def feedback(name: Name, request: Request) -> bytes:
                 message = await service.aside(read_feedback, body)
         else:
             message = read_feedback(body)
-        name, label, example, prediction, key = _feedback_arguments(name, message)
-        if key is None:
-            key = _header_key(request.scope["rosenblatt"].fields)
-        if large or (prediction is not None and service.models.recent.length(prediction) > SMALL_BODY):
+        if message.key is UNSET:
+            message.key = _header_key(request.scope["rosenblatt"].fields)
+        if message.prediction is not UNSET:
+            large = large or service.models.recent.length(message.prediction) > SMALL_BODY
+        if large:
             async with service.turn():
-                named = await service.aside(
-                    service.models.named_example, name, label, example, prediction, key
-                )
-            fresh = service.models.reserve(name, named, label, key)
+                named = await service.aside(service.models.named_example, name, message)
+            fresh = service.models.reserve(name, named, message)
         else:
-            fresh = service.models.fresh(name, label, example, prediction, key)
+            fresh = service.models.fresh(name, message)
         return encode(one(await service.submit((fresh,))))
     finally:
         request.scope["app"].bodies.held -= held

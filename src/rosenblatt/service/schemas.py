@@ -73,6 +73,20 @@ class Feedback(Example, kw_only=True):
     key: Key | UnsetType = UNSET
 
 
+def feedback_on(
+    label: Any, example: Example | None = None, prediction: str | None = None, key: str | None = None
+) -> Feedback:
+    """Return the message of a feedback about an example, or about a prediction by its id."""
+    return Feedback(
+        label=label,
+        features=UNSET if example is None else example.features,
+        vector=UNSET if example is None else example.vector,
+        text=UNSET if example is None else example.text,
+        prediction=UNSET if prediction is None else prediction,
+        key=UNSET if key is None else key,
+    )
+
+
 class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How a model learns and predicts; fixed when it is made."""
 

@@ -35,6 +35,12 @@ from rosenblatt.service.writer import Service
 from rosenblatt.web.guard import Guard
 from rosenblatt.web.settings import Settings
 
+log = logging.getLogger("rosenblatt.service")
+Mount = Callable[[Any], None]  # adds pages to the application
+DRAIN_SECONDS = 10
+KEEP_ALIVE_SECONDS = 30
+RESERVED_FILES = 256  # of the store, logs and libraries, beside one for each connection
+SWITCH_SECONDS = 0.0005  # the journal's thread needs the interpreter for microseconds, but soon
 RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {
     "message",
     "asctime",
@@ -71,9 +77,6 @@ def configure_logging(level: str = "info") -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level.upper())
-
-
-log = logging.getLogger("rosenblatt.service")
 
 
 class Application(FastAPI):
@@ -169,14 +172,6 @@ def check_scopes(app: FastAPI) -> None:
             raise ValueError(
                 f"{methods} {path} declares no scope: add **described(..., needs=SCOPE) to its decorator"
             )
-
-
-log = logging.getLogger("rosenblatt.service")
-Mount = Callable[[Any], None]  # adds pages to the application
-DRAIN_SECONDS = 10
-KEEP_ALIVE_SECONDS = 30
-RESERVED_FILES = 256  # of the store, logs and libraries, beside one for each connection
-SWITCH_SECONDS = 0.0005  # the journal's thread needs the interpreter for microseconds, but soon
 
 
 def check(settings: Settings) -> list[str]:
@@ -291,9 +286,6 @@ def server(settings: Settings, models: Any = None, mount_pages: Mount | None = N
 
 def serve(settings: Settings, mount_pages: Mount | None = None) -> None:
     """Serve until SIGTERM or Ctrl-C; then answer open requests, write snapshots, and return."""
-    from rosenblatt.service.models import open_models
-    from rosenblatt.service.warmup import rehearse
-
     remarks = check(settings)
     models = open_models(settings)
     try:

@@ -123,7 +123,6 @@ CREATE TABLE IF NOT EXISTS bases (
   model INTEGER PRIMARY KEY, seq INTEGER NOT NULL, digest TEXT NOT NULL, content BLOB NOT NULL);
 """
 OWNED = ("journal", "keys", "ledger", "snapshots", "bases")  # tables whose rows belong to a model
-_encode = msgspec.json.Encoder().encode
 
 
 def settings_from(content: bytes) -> ModelSettings:
@@ -217,7 +216,10 @@ def _reads_back_as_it_is(features: Named, label: Any, known: bool) -> bool:
     """Whether it is plain to see that decoding gives these very values; where it is not, they are decoded."""
     values = features.values()
     numbers = (
-        set(map(type, values)) == ONLY_FLOATS and max(map(abs, values)) <= LARGEST and isfinite(sum(values))
+        set(map(type, values)) == ONLY_FLOATS
+        and max(values) <= LARGEST
+        and min(values) >= -LARGEST
+        and isfinite(sum(values))  # NaN compares as it likes
     )
     return numbers and (
         known

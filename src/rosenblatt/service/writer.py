@@ -32,6 +32,7 @@ from rosenblatt.service.schemas import (
     LedgerLine,
     ModelSettings,
     Portraits,
+    feedback_on,
 )
 from rosenblatt.service.snapshots import content_of, freeze, restore
 from rosenblatt.service.store import Fresh, JournalPlace, JournalRow, Store
@@ -375,7 +376,7 @@ class Service:
         key: str | None = None,
     ) -> Change:
         """Learn the truth about an example or a prediction; it is on disk when this returns."""
-        fresh = self.models.fresh(name, label, example, prediction, key)
+        fresh = self.models.fresh(name, feedback_on(label, example, prediction, key))
         return one(await self.submit((fresh,)))
 
     def submit(self, fresh: Sequence[Fresh], brief: bool = False) -> "asyncio.Future[list[Change | Refusal]]":
@@ -411,7 +412,7 @@ class Service:
         bulk = Bulk(self)
         try:
             for example, label in pairs:
-                await bulk.add(self.models.fresh(name, label, example))
+                await bulk.add(self.models.fresh(name, feedback_on(label, example)))
         except BaseException:
             await bulk.settle()
             raise

@@ -148,6 +148,7 @@ class ConnectionTable:
                 connection.transport.abort()
             elif connection.gone():
                 self.remove(connection)
+                connection.release()
         self._sweeper = None
         if self.connections:
             self._schedule(loop)
@@ -293,6 +294,12 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             table.remove(self)
             if self.flow is not None:  # it was admitted, and is encrypted where it has to be
                 super().connection_lost(exc)
+            self.release()
+
+        def release(self) -> None:
+            """Let go of what refers back to this connection, so that its memory is free without a search for cycles."""
+            vars(self).update(parser=None, scope=None, cycle=None, app_state={})
+            self.pipeline.clear()
 
         def overdue(self, now: float) -> bool:
             """Whether the client has kept the server waiting for too long, with its request or in taking an answer."""

@@ -16,6 +16,8 @@ LEVELS = (ANYBODY, *SCOPES)
 RANKS = {scope: rank for rank, scope in enumerate(LEVELS)}
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 COOKIE = "rosenblatt"
+TOKEN_NEEDED = "a token is needed: send it as 'Authorization: Bearer TOKEN'"
+TOKEN_UNKNOWN = "this token is not known here: compare it with the lines of the file of --token-file"
 OPEN_PATHS = ("/healthz", "/readyz", "/sign-in", "/sign-out")
 HOST = re.compile(rb"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?").fullmatch
 SINGLE_FIELDS = frozenset(  # read by this service: with two of them, another parser might read the other one
@@ -153,7 +155,7 @@ class Guard:
             if hmac.compare_digest(known, token):
                 matched = scope
         if matched is None:
-            raise Unauthorised("a token is needed: send it as 'Authorization: Bearer TOKEN'")
+            raise Unauthorised(TOKEN_UNKNOWN if token else TOKEN_NEEDED)
         return matched
 
     def _host_allowed(self, host: bytes) -> bool:

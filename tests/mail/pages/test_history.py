@@ -7,7 +7,7 @@ from rosenblatt.mail.bound import Bounded, bound_on
 from rosenblatt.mail.features import features
 from rosenblatt.mail.marks import IMPORTANT, MODEL, NOT, SETTINGS
 from rosenblatt.mail.message import read_mail
-from rosenblatt.mail.pages.model_page import history
+from rosenblatt.mail.pages.model_page import History, _accuracy, history
 from rosenblatt.service.schemas import Example
 from rosenblatt.service.store import Entry
 from rosenblatt.service.writer import LocalModels
@@ -33,6 +33,13 @@ def test_mistakes_and_shares_are_those_that_were_made(tmp_path):
     assert len(past.lines) >= sum(wrong)
     assert past.lines[0].seq > past.lines[-1].seq
     models.close(snapshot=False)
+
+
+def test_all_is_written_only_where_all_was_right():
+    clock = np.array([1.0, 30_000.0])
+    for right, shown in ((29_999 / 30_000, "&gt;99.9%"), (1.0, "100.0%")):
+        past = History(clock, np.zeros(2), np.array([1.0, right]), np.ones(2), [])
+        assert f"all: {shown}" in _accuracy(past)
 
 
 def test_the_bound_holds_whatever_the_order_and_also_where_nothing_separates():

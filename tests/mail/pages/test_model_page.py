@@ -8,6 +8,7 @@ def test_the_model_page_tells_what_was_learned_and_gives_it_away(taught, visit, 
     words = [table.inner_text() for table in page.locator(".mail-words").all()]
     assert any(word in words[0] for word in ("deadline", "budget", "contract"))
     assert any(word in words[1] for word in ("sale", "discount", "offer"))
+    assert not any("0.00" in numbers for numbers in words)  # what rounds to nothing speaks for nothing
     note = page.locator(".mail-note", has_text="at most (R/γ)² =")
     note.wait_for()
     bound = float(note.inner_text().rpartition("(R/γ)² = ")[2].split()[0].replace(",", ""))

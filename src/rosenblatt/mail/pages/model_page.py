@@ -24,6 +24,7 @@ from rosenblatt.web.chart import Curve, chart
 from rosenblatt.web.layout import Markup, card, html
 
 TOP = 15
+SMALLEST = 0.005  # weight of a word that is listed: less is shown as 0.00
 POINTS = 300  # of a curve
 LAST = 200  # messages over which the recent share is taken
 LINES = 100  # of the ledger
@@ -61,7 +62,7 @@ class ModelPage:
             with ui.element("div").classes("mail-cards"):
                 words = await asyncio.to_thread(top_words, model, await service.read(model.learner.frozen))
                 for label in (IMPORTANT, NOT):
-                    with card("Speaks for important" if label == IMPORTANT else "Speaks against it"):
+                    with card(f"Speaks for {WORD_FOR[label]}"):
                         html(_words(words[label], label))
             with ui.element("div").classes("mail-cards"):
                 with card("Mistakes against the clock"):
@@ -166,7 +167,7 @@ def top_words(model: Model, frozen: ServedLearner) -> dict[str, list[tuple[str, 
         features = portraits[label].features if label in portraits else []
         words = in_words((each.feature, each.contribution) for each in features)
         strong = sorted(words.items(), key=lambda each: -each[1])
-        words_of[label] = [(word, push) for word, push in strong if push > 0][:TOP]
+        words_of[label] = [(word, push) for word, push in strong if push >= SMALLEST][:TOP]
     return words_of
 
 
@@ -192,13 +193,16 @@ def _mistakes(past: History, bound: Bounded | str | None) -> str:
 
 
 def _accuracy(past: History) -> str:
-    percent, end = 100.0, past.right.size - 1
-    if end < 0:
+    if not past.right.size:
         return chart("progressive accuracy", "messages seen", [], "no message yet")
-    overall, recent = (f"{percent * share[end]:.1f}%" for share in (past.right, past.recent))
     lines = [
-        Curve(past.clock, percent * past.right, BLUE, f"all: {overall}"),
-        Curve(past.clock, percent * past.recent, GREEN, f"last {LAST}: {recent}"),
+        Curve(past.clock, 100.0 * past.right, BLUE, f"all: {percent(float(past.right[-1]), short=True)}"),
+        Curve(
+            past.clock,
+            100.0 * past.recent,
+            GREEN,
+            f"last {LAST}: {percent(float(past.recent[-1]), short=True)}",
+        ),
     ]
     return chart("progressive accuracy", "messages seen", lines, "no message yet")
 
