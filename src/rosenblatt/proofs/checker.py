@@ -260,8 +260,8 @@ def demands(p: Proof, table: "Table", intercept: bool) -> Demands:
     one_kind = len({label_kind(label) for label in (*labels, *p.classes)}) <= 1
     require(one_kind and sorted(set(labels)) == p.classes, "it is about other labels")
     require(constraints or len(labels) == len(rows), "there are not as many labels as rows")
-    k = len(p.classes)
-    codes = [0] * len(rows) if constraints else [p.classes.index(label) for label in labels]
+    k, place = len(p.classes), {label: code for code, label in enumerate(p.classes)}
+    codes = [0] * len(rows) if constraints else [place[label] for label in labels]
     bias = {d: Fraction(1)} if intercept else {}
     exact = [{j: Fraction(v) for j, v in row.items() if v} | bias for row in rows]
     scale = math.lcm(*(v.denominator for row in exact for v in row.values()))

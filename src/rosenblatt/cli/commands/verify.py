@@ -212,6 +212,7 @@ def _claim(
         how += ["names in the first line" if actual["header"] else "no line of names"]
     how += [f"target {actual['target']}"] if actual["target"] is not None else []
     how += [f"indices from {int(not actual['zero_based'])}"] if actual["zero_based"] is not None else []
+    how += ["repeated features added and scales multiplied in binary64"] if actual["format"] == "vw" else []
     how += [f"text {listed(actual['text'])} as words"] if actual["text"] else []
     for kind, means in ENCODED.items():
         names = [repr(each.name) for each in getattr(rows.schema, "columns", ()) if each.kind == kind]
