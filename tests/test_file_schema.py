@@ -243,6 +243,13 @@ def test_a_hostile_header_is_refused(text, message):
         parse_header(text)
 
 
+def test_a_repeated_key_among_many_is_refused_in_time_linear_in_them():
+    """By counting every key anew, this header would take half an hour."""
+    keys = ",".join(f'"{n}":1' for n in range(300_000))
+    with pytest.raises(ValueError, match="the key '299999' twice"):
+        parse_header(f'{{{keys},"299999":1}}')
+
+
 def raw(tensors, data, text="{}"):
     head = json.dumps({"__metadata__": {"rosenblatt": text}, **tensors}).encode()
     return len(head).to_bytes(8, "little") + head + data

@@ -81,6 +81,14 @@ def test_the_verdict_says_which_columns_are_not_numbers(folder):
     assert "'a' as categories" in verdict
 
 
+def test_the_verdict_says_that_sums_of_vowpal_wabbit_text_are_rounded(folder):
+    """0.1 + 0.2 is 0.30000000000000004 there, and not on the side of 0.3."""
+    (folder / "sums.vw").write_text("1 | a:0.1 a:0.2\n-1 | a:0.3\n", encoding="utf-8")
+    run("prove sums.vw -o proof.json")
+    verdict = " ".join(run("verify proof.json sums.vw").output.split())
+    assert "repeated features added and scales multiplied in binary64" in verdict
+
+
 def test_a_contradiction_is_explained_and_not_called_a_wrong_label(folder):
     report = " ".join(run("prove xor.csv").output.split())
     assert "average" in report  # what the weights mean

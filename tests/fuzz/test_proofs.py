@@ -241,11 +241,9 @@ def test_lines_that_readers_could_split_differently_are_refused(data):
 @pytest.mark.parametrize(
     ("data", "options"),
     [
-        ("", ["--header"]),
-        ("", ["--no-header"]),
         ("", []),
-        ("a,y\n1,x\n", ["--delimiter", ";;"]),
-        ("\n\n", ["--header"]),
+        ("a,y\n1,x\n", ["--target", "z"]),
+        ("\n\n", []),
     ],
 )
 def test_unusable_files_and_options_are_errors_of_their_own(tmp_path, data, options):

@@ -31,6 +31,21 @@ def test_bad_examples(X, y, message):
         separability(X, y)
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_integers_beside_floats_of_a_frame_are_not_rounded(library):
+    """The rows 2⁵³ + 1 and 2⁵³ differ; as one array of floats they would be one row with two labels."""
+    columns = {"a": [2**53 + 1, 2**53], "b": [0.5, 0.5]}
+    package = pytest.importorskip(library)
+    frame = package.table(columns) if library == "pyarrow" else package.DataFrame(columns)
+    rounded = separability([[2.0**53, 0.5], [2.0**53, 0.5]], [0, 1])
+    with pytest.raises(ValueError, match=r"X\[0, 0\] is 9007199254740993"):
+        separability(frame, [0, 1])
+    assert not rounded.verify(frame, [0, 1])
+    columns["a"] = [2**60, -(2**60)]  # held by a float
+    frame = package.table(columns) if library == "pyarrow" else package.DataFrame(columns)
+    assert separability(frame, [0, 1]).verify(frame, [0, 1], expect="separable")
+
+
 def test_bad_parameters():
     with pytest.raises(ValueError, match="time_limit"):
         separability([[1.0]], [1], time_limit=-1.0)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.proofs.test_wide import text_like, with_contradiction
 
 from rosenblatt.proofs import Separable, Undecided, hard_margin, kernel_separability, separability, solve_cone
-from rosenblatt.proofs import cone_program as cone_module
 from rosenblatt.proofs import decision as decision_module
 from rosenblatt.proofs import kernel as kernel_module
 from rosenblatt.proofs import largest_margin as margin_module
@@ -29,7 +28,7 @@ class Simulated:
 
     def __init__(self, monkeypatch):
         self.now, self.calls, self.limit = 0.0, [], None
-        for module in (decision_module, cone_module, margin_module, kernel_module):
+        for module in (decision_module, margin_module, kernel_module):
             monkeypatch.setattr(module, "Clock", lambda limit: Clock(limit, lambda: self.now))
         watch = partial(self._watch, monkeypatch)
         watch(ActivePerceptron, "_learn", lambda p, ids, n: n * p._cone.pass_cost * len(ids) / p._seen.size)
@@ -43,8 +42,7 @@ class Simulated:
             watch(module, "working_rows", lambda cone, ids: wolfe.writing_cost(len(ids), cone))
         watch(decision_module, "margin_statement", lambda examples, _: statement_cost(Cone(examples)))
         watch(margin_module, "hard_margin_statement", lambda cone, *_: statement_cost(cone))
-        for module in (decision_module, cone_module):
-            watch(module, "two_sided_statement", self._bounds_cost)
+        watch(decision_module, "two_sided_statement", self._bounds_cost)
 
     def _watch(self, monkeypatch, owner, name, cost):
         function = getattr(owner, name)

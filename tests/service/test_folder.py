@@ -20,7 +20,7 @@ from rosenblatt.service.maintenance import compact, verify
 from rosenblatt.service.model import Model
 from rosenblatt.service.schemas import Example
 from rosenblatt.service.snapshots import digest_of
-from rosenblatt.service.store import Locked, OpenToOthers, Store, settings_from
+from rosenblatt.service.store import Locked, OpenToOthers, Store, StoreBroken, settings_from
 from rosenblatt.web.refusals import Conflict
 
 OLD = Path(__file__).parents[1] / "fixtures" / "v0.1"
@@ -155,6 +155,29 @@ def test_a_flipped_bit_in_the_log_takes_the_model_offline_and_repair_brings_it_b
     expected.close()
     models.close()
     run_well(["store", "verify", "--data", str(folder)])
+
+
+@pytest.mark.parametrize("damage", ["a column of another name", "a page of zeros"])
+def test_a_journal_whose_tables_cannot_be_read_is_refused_with_the_way_out(tmp_path, damage):
+    """SQLite opens such a file, and fails where its pages are read."""
+    taught(tmp_path).close()
+    path = tmp_path / "journal.sqlite3"
+    content = bytearray(path.read_bytes())
+    with sqlite3.connect(path) as db:
+        (root,) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'models'").fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    db.close()
+    if damage == "a page of zeros":
+        content[(root - 1) * size : root * size] = bytes(size)
+    else:
+        content[:size] = content[:size].replace(b"settings", b"sEttingz")
+    path.write_bytes(bytes(content))
+    with pytest.raises(StoreBroken, match="restore the folder from a copy"):
+        opened(tmp_path)
+    for command in ("serve --check", "store verify", "store compact", "store export --model m"):
+        answer = run([*command.split(), "--data", str(tmp_path)])
+        assert answer.exit_code == 2, command
+        assert "restore the folder from a copy" in " ".join(answer.output.split())
 
 
 @pytest.mark.parametrize("seq", [20, 140])

@@ -267,8 +267,7 @@ def export_matrix(rows: Rows, path: str) -> dict[str, Any]:
     with replacing(path) as file:
         for line in _libsvm(rows) if libsvm else _csv(rows, names, target):
             file.write(line.encode())
-    how = checker.Reading(format="libsvm") if libsvm else checker.Reading(format="csv", header=True)
-    table = checker.read_table(path, how)
+    table = checker.read_table(path)
     same = table.labels == rows.y.tolist() and table.n_features == rows.X.shape[1]
     if not (same and all(row == dict(_values(rows.X[[i]])) for i, row in enumerate(table.rows))):
         refuse(f"{path}: labels such as {rows.y[0]!r} cannot be written so that they are read as they are")

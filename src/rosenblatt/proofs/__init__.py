@@ -30,7 +30,7 @@ _HOME = {
     "separability": "rosenblatt.proofs.decision",
     "slack_bound": "rosenblatt.proofs.bounds",
     "soft_margin": "rosenblatt.proofs.hinge",
-    "solve_cone": "rosenblatt.proofs.cone_program",
+    "solve_cone": "rosenblatt.proofs.decision",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 (the names are strings of the table above)

@@ -50,28 +50,26 @@ class Demands(NamedTuple):
     vectors: dict[Name, Vector]
     codes: list[int]  # the class of every row, as its place among the sorted labels
     scale: int
-    k: int  # classes
+    planes: int  # hyperplanes: one, or one for each of three or more classes
     width: int  # of x̃
     normed: int  # the first columns of x̃, whose weights count in ‖w‖
 
     def scores(self, hyperplanes: Any) -> tuple[dict[Name, int], int, Fraction]:
         """Return a·w as integers over one unit, that unit, and ‖w‖²."""
         w, D = hyperplanes
-        fits = len(w) == (self.k if self.k > 2 else 1) and all(len(plane) == self.width for plane in w)
-        require(fits, "the hyperplanes do not fit the classes or the columns")
+        require([len(plane) for plane in w] == [self.width] * self.planes, "other hyperplanes than columns")
         values = {name: sum(v * w[c][j] for (c, j), v in a.items()) for name, a in self.vectors.items()}
         return values, D * self.scale, Fraction(sum(n * n for p in w for n in p[: self.normed]), D * D)
 
     def combine(self, rows: list[int], rivals: list[int], weights: Any) -> tuple[list[Name], Fraction]:
         """Return the demands a that a proof names, each once and each with a weight λ, and ‖Σ λ a‖²."""
         numerators, D = weights
-        paired = len(rows) == len(numerators) and len(rivals) == (len(rows) if self.k > 2 else 0)
-        require(paired, "rows, rivals and weights do not pair up")
+        require(len(rows) == len(numerators) == len(rivals or rows), "rows, rivals, weights do not pair up")
         names: list[Name] = [(i, rivals[n] if rivals else None) for n, i in enumerate(rows)]
         require(len(set(names)) == len(names), "a row is named twice")
         point: Vector = {}
         for name, weight in zip(names, numerators, strict=True):
-            require(name in self.vectors, f"row {name[0]} is not in the data, or has no rival {name[1]}")
+            require(name in self.vectors, f"there is no row {name[0]} with the rival {name[1]}")
             for place, v in self.vectors[name].items():
                 point[place] = point.get(place, 0) + weight * v
         return names, Fraction(sum(v * v for v in point.values()), (D * self.scale) ** 2)
@@ -116,7 +114,7 @@ def inseparable(p: Proof, A: Demands) -> None:
     ``touched``. These are linear combinations of the core, so that every such w touches them.
     """
     contradiction(A, p.culprits, p.rivals, p.weights)
-    most = A.width * (A.k - 1 if A.k > 2 else 1) + 1
+    most = A.width * max(A.planes - 1, 1) + 1
     require(len(p.culprits) <= most, "there are more culprits than the theorem allows")
     touched = set(A.vectors)
     if p.answer == "QuasiSeparable":
@@ -134,11 +132,11 @@ def inseparable(p: Proof, A: Demands) -> None:
 
 
 def spanned(names: Iterable[Name], core: list[Name], A: Demands) -> bool:
-    """Return whether the demands named are linear combinations of the core: its echelon form leaves nothing of them."""
-    echelon: dict[tuple[int, int], Vector] = {}
+    """Return whether the demands named are linear combinations of the core: elimination leaves nothing of them."""
+    basis: list[tuple[tuple[int, int], Vector]] = []  # each with a place that all after it have zero at
 
     def rest(row: Vector) -> Vector:
-        for pivot, by in sorted(echelon.items()):
+        for pivot, by in basis:
             if v := row.get(pivot):
                 row = {at: row.get(at, 0) * by[pivot] - v * by.get(at, 0) for at in row.keys() | by.keys()}
                 divisor = math.gcd(*row.values())  # keeps the integers short
@@ -147,7 +145,7 @@ def spanned(names: Iterable[Name], core: list[Name], A: Demands) -> bool:
 
     for name in core:
         if left := rest(A.vectors[name]):
-            echelon[min(left)] = left
+            basis.append((min(left), left))
     return not any(rest(A.vectors[name]) for name in names)
 
 
@@ -189,7 +187,7 @@ def hard_margin(p: Proof, A: Demands) -> None:
     names, _ = A.combine(p.dual_rows, p.dual_rivals, p.dual_weights)
     weights, D = p.dual_weights
     if p.fit_intercept and not p.penalise_intercept:
-        require(A.k == 2, "an unpenalised intercept needs two classes")
+        require(len(p.classes) == 2, "an unpenalised intercept needs two classes")
         codes = [A.codes[i] for i, _ in names]
         sums = [sum(n for n, code in zip(weights, codes, strict=True) if code == y) for y in (0, 1)]
         require(min(sums) > 0, "a class has no dual weight")
@@ -251,18 +249,19 @@ def check(p: Proof, table: "Table", *, fit_intercept: bool = True, expect: str |
 def demands(p: Proof, table: "Table", intercept: bool) -> Demands:
     """Return the demands of the caller's claim about a table; refuse a proof of another claim."""
     rows, d, labels = table.rows, table.n_features, table.labels or []
-    of_constraints = ("Feasible", "Infeasible", "Undecided")
-    about = p.answer in of_constraints if table.labels is None else p.answer not in of_constraints[:2]
-    require(about and (labels or not p.kernel), "the claim is about examples, the proof not, or conversely")
-    intercept = bool(intercept) and table.labels is not None
+    constraints, of_constraints = table.labels is None, p.answer in ("Feasible", "Infeasible")
+    either = p.answer == "Undecided" and not p.kernel
+    require(of_constraints is constraints or either, "of claim and proof one is about constraints, one not")
+    intercept = bool(intercept) and not constraints
     require(p.fit_intercept is intercept, "of claim and proof one has an intercept, and one has not")
     if p.kernel:
         rows, d = gram(rows, p.kernel.degree, p.kernel.coef0), len(rows)
     require((len(rows), d) == (p.n_rows, p.n_features), f"it is not about {len(rows)} rows of {d} features")
     one_kind = len({label_kind(label) for label in (*labels, *p.classes)}) <= 1
     require(one_kind and sorted(set(labels)) == p.classes, "it is about other labels")
-    k, codes = max(len(p.classes), 1), [p.classes.index(label) for label in labels] or [0] * len(rows)
-    require(len(codes) == len(rows), "there are not as many labels as rows")
+    require(constraints or len(labels) == len(rows), "there are not as many labels as rows")
+    k, place = len(p.classes), {label: code for code, label in enumerate(p.classes)}
+    codes = [0] * len(rows) if constraints else [place[label] for label in labels]
     bias = {d: Fraction(1)} if intercept else {}
     exact = [{j: Fraction(v) for j, v in row.items() if v} | bias for row in rows]
     scale = math.lcm(*(v.denominator for row in exact for v in row.values()))
@@ -270,11 +269,10 @@ def demands(p: Proof, table: "Table", intercept: bool) -> Demands:
     for i, (row, y) in enumerate(zip(exact, codes, strict=True)):
         x = {j: int(v * scale) for j, v in row.items()}
         if k <= 2:
-            vectors[i, None] = {(0, j): v if y == k - 1 else -v for j, v in x.items()}
-            continue
-        for c in set(range(k)) - {y}:
+            vectors[i, None] = {(0, j): -v if y < k - 1 else v for j, v in x.items()}
+        for c in set(range(k)) - {y} if k > 2 else ():
             vectors[i, c] = {(y, j): v for j, v in x.items()} | {(c, j): -v for j, v in x.items()}
-    return Demands(vectors, codes, scale, k, d + intercept, d + intercept)
+    return Demands(vectors, codes, scale, k if k > 2 else 1, d + intercept, d + intercept)
 
 
 def gram(rows: list[dict[int, Any]], degree: int, coef0: int) -> list[dict[int, Any]]:
@@ -287,8 +285,8 @@ def gram(rows: list[dict[int, Any]], degree: int, coef0: int) -> list[dict[int, 
     integral = all(v == int(v) and abs(v) <= EXACT for x in rows for v in x.values())
     require(integral, "a kernel proof needs integer examples")
     sums = [[sum(int(v) * int(b.get(j, 0)) for j, v in a.items()) + coef0 for b in rows] for a in rows]
-    short = all((abs(n).bit_length() - 1) * degree <= 53 for row in sums for n in row)
-    require(short and all(abs(n**degree) <= EXACT for row in sums for n in row), "the kernel exceeds 2^53")
+    exact = all(abs(n) <= EXACT and abs(n**degree) <= EXACT for row in sums for n in row)
+    require(exact, "the kernel exceeds 2^53")
     return [{j: n**degree for j, n in enumerate(row)} for row in sums]
 
 
@@ -401,89 +399,73 @@ NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 MISSING = ("", "?", "NA", "N/A", "n/a", "null", "NULL", "None")
 
 
-class Reading(NamedTuple):
-    """How the caller has the data read."""
-
-    format: str | None = None  # "csv" or "libsvm"; None: CSV where the name ends so
-    target: str | None = None  # None: the last column
-    constraints: bool = False
-    header: bool | None = None  # None: a first line that holds no number names the columns
-    delimiter: str = ","
-    zero_based: bool = False
-
-
 class Table(NamedTuple):
     """The data of a claim, and how they were read."""
 
     rows: list[dict[int, Any]]  # {column: number}, zeros left out; where they are read, {column: text}
     n_features: int
     labels: list[Any] | None  # None: constraints
+    header: bool | None = None  # whether the first line of a CSV file names its columns
     target: str | None = None
-    reading: str = ""
 
 
-def read_table(path: str, how: Reading) -> Table:
-    """Read numeric CSV (labels may be text) or LIBSVM text."""
+def read_table(path: str, target: str | None = None, constraints: bool = False) -> Table:
+    """Read numeric CSV where the name ends so (labels may be text), LIBSVM text otherwise."""
     try:
         text = Path(path).read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
         require(not {"\r", "\0"} & set(text), "a carriage return within a line, or a NUL: use newlines")
-        as_csv = how.format == "csv" or (how.format is None and path.endswith(".csv"))
-        cells = (read_csv if as_csv else read_libsvm)(text.split("\n"), how)
+        require(target is None or not constraints, "constraints have no column of labels: omit --target")
+        read = read_csv if path.endswith(".csv") else read_libsvm
+        cells = read(text.split("\n"), target, constraints)
         for n, row in enumerate(cells.rows, 1):
             odd = next((cell for cell in row.values() if not is_number(cell)), None)
             require(odd is None, f"row {n}: {odd!r:.40} is no finite number")
         labels = read_labels(cells.labels or [])
-        require(not how.constraints or set(labels) <= {1}, "a right-hand side is not 1, as in A w >= 1")
-    except UnicodeDecodeError:
-        raise Refused(f"{path}: no text in UTF-8, but compressed or of another format; {EXPORT}") from None
-    except (Refused, csv.Error, TypeError) as error:
+        require(not constraints or set(labels) <= {1}, "a right-hand side is not 1, as in A w >= 1")
+    except (ValueError, csv.Error) as error:  # also of what is no UTF-8
         raise Refused(f"{path}: {error}; {EXPORT}") from None
     rows = [{j: float(cell) for j, cell in row.items() if float(cell)} for row in cells.rows]
-    return cells._replace(rows=rows, labels=None if how.constraints else labels)
+    return cells._replace(rows=rows, labels=None if constraints else labels)
 
 
-def read_csv(lines: list[str], how: Reading) -> Table:
-    """Read the text of cells."""
-    require(how.delimiter != "\t" or '"' not in "".join(lines), "a quote, which some read as text")
-    reader = csv.reader([f"{line}\n" for line in lines], delimiter=how.delimiter, strict=True)
+def read_csv(lines: list[str], target: str | None, constraints: bool) -> Table:
+    """Read the text of cells; a first line without a number names the columns."""
+    reader = csv.reader([f"{line}\n" for line in lines], strict=True)
     cells = [[cell.strip(" \t\v\f") for cell in row] for row in reader if row]
     require(not any("\n" in cell for row in cells for cell in row), "a cell of several lines")
-    numeric = {NUMBER.fullmatch(cell) is not None for row in cells[:1] for cell in row}
-    counted = cells and cells[0] in [[str(j + k) for j in range(len(cells[0]))] for k in (0, 1)]
-    clear = how.header is not None or (len(numeric) < 2 and not counted)
-    require(clear, "the first line mixes numbers and text, or counts 0, 1, ...: say --header or --no-header")
-    header = True not in numeric if how.header is None else how.header
-    names = cells.pop(0) if cells and header else [f"x{j + 1}" for row in cells[:1] for j in range(len(row))]
+    first = cells[0] if cells else []
+    header = not any(map(NUMBER.fullmatch, first))
+    counts = first in [[str(j + start) for j in range(len(first))] for start in (0, 1)]
+    clear = header or (all(map(NUMBER.fullmatch, first)) and not counts)
+    require(clear, "the first line mixes numbers and text, or counts 0, 1, ...: it may be names or a row")
+    names = cells.pop(0) if header and cells else [f"x{j + 1}" for j in range(len(first))]
     require(cells and len(set(names)) == len(names), "no rows, or two columns of one name: rename one")
     require(all(len(row) == len(names) for row in cells), f"a row has other than {len(names)} cells")
-    reading = "csv, names in the first line" if header else "csv, no line of names"
-    target, labels = how.target, None
-    if how.constraints:
-        require(target is None, f"constraints have no labels, such as {target!r}: leave out --target")
-    else:
-        require(len(names) > 1, f"one column between {how.delimiter!r}: checker.py has --delimiter")
+    labels = None
+    if not constraints:
+        require(len(names) > 1, "one column between commas, and no other separator is read")
         target = names[-1] if target is None else target
         require(target in names, f"no column is called {target!r}; there are {str(names)[1:-1]:.200}")
-        labels, reading = [row.pop(names.index(target)) for row in cells], f"{reading}, target {target!a}"
-    return Table([dict(enumerate(row)) for row in cells], len(cells[0]), labels, target, reading)
+        labels = [row.pop(names.index(target)) for row in cells]
+    return Table([dict(enumerate(row)) for row in cells], len(cells[0]), labels, header, target)
 
 
-def read_libsvm(lines: list[str], how: Reading) -> Table:
-    """Read the text of lines ``label index:value …``; constraints have the label 1 everywhere."""
-    require(how.target is None, "LIBSVM text has no column of labels: omit --target, or say --format csv")
-    labels, cells, first = [], [], 0 if how.zero_based else 1
+def read_libsvm(lines: list[str], target: str | None, constraints: bool) -> Table:
+    """Read the text of lines ``label index:value …``, indices from 1; constraints have the label 1 everywhere."""
+    require(target is None, "LIBSVM text has no column of labels: omit --target, or name the file .csv")
+    labels, cells = [], []
     for n, line in enumerate(lines, 1):
         word, *pairs = re.findall("[^ \t]+", line.partition("#")[0]) or [""]
         require(not word or is_number(word), f"line {n}: the label {word[:40]!r} is no number: use CSV")
         parts = [pair.partition(":") for pair in pairs]
-        indices = [int(index) if re.fullmatch("[0-9]{1,10}", index) else -1 for index, _, _ in parts]
-        ascending = all(a < b for a, b in pairwise([first - 1, *indices, 1 << 31]))
-        require(ascending, f"line {n}: not index:value ascending from {first} (--zero-based: from 0)")
-        labels += [word] if word else []
-        cells += [{i - first: value for i, (_, _, value) in zip(indices, parts, strict=True)}] if word else []
+        indices = [int(index) if re.fullmatch("[0-9]{1,10}", index) else 0 for index, _, _ in parts]
+        ascending = all(a < b for a, b in pairwise([0, *indices, 1 << 31]))
+        require(ascending, f"line {n}: not index:value ascending from 1")
+        if word:
+            labels.append(word)
+            cells.append({i - 1: value for i, (_, _, value) in zip(indices, parts, strict=True)})
     require(cells, "there are no rows")
-    width = max(max(row, default=-1) + 1 for row in cells)
-    return Table(cells, width, labels, None, f"libsvm, indices from {first}")
+    return Table(cells, max(max(row, default=-1) + 1 for row in cells), labels)
 
 
 def is_number(text: str) -> bool:
@@ -509,12 +491,16 @@ def read_labels(words: list[str]) -> list[Any]:
 
 def stated(table: Table, intercept: bool) -> str:
     """Return the caller's claim in full."""
-    what = "constraints A w >= 1"
+    how, what = "libsvm, indices from 1", "constraints A w >= 1"
+    if table.header is not None:
+        how = f"csv, {'names in the first line' if table.header else 'no line of names'}"
+    if table.target is not None:
+        how += f", target {table.target!a}"
     if table.labels is not None:
         words = ", ".join(f"{each!a:.40}" for each in sorted(set(table.labels))[:8])
         what = f"labels {words}, hyperplanes {'with an intercept' if intercept else 'through the origin'}"
     size = f"{len(table.rows)} rows, {table.n_features} features"
-    return f"data read as {table.reading}; {size}, {what}; every number is the binary64 nearest to its text"
+    return f"data read as {how}; {size}, {what}; every number is the binary64 nearest to its text"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -522,19 +508,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = argparse.ArgumentParser(description="Check a proof with the standard library alone.")
     add = options.add_argument
     add("proof", help="a proof, as rosenblatt prove -o and solve -o write it")
-    add("data", help="numeric CSV or LIBSVM text")
+    add("data", help="numeric CSV where the name ends so, LIBSVM text otherwise")
     add("--target", help="the column of labels of a CSV file; the last by default")
     add("--no-intercept", action="store_true", help="claim: hyperplanes through the origin")
     add("--constraints", action="store_true", help="claim: A w >= 1, the file holds A")
     add("--expect", choices=sorted(EXPECTATIONS), help="what has to be proved")
-    add("--format", choices=["csv", "libsvm"], help="csv for names that end so, else libsvm")
-    add("--header", action=argparse.BooleanOptionalAction, help="the first line names columns")
-    add("--zero-based", action="store_true", help="LIBSVM indices count from 0")
-    add("--delimiter", default=",", help="between the cells of a CSV file")
     claim = options.parse_args(arguments)
     try:
         p = load_proof(Path(claim.proof).read_text(encoding="utf-8"))
-        table = read_table(claim.data, Reading(*(getattr(claim, name) for name in Reading._fields)))
+        table = read_table(claim.data, claim.target, claim.constraints)
     except (ValueError, OSError) as error:
         print(f"cannot be read: {error}", file=sys.stderr)
         return 2

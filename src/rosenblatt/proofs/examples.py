@@ -125,13 +125,23 @@ def as_matrix(X: Any, name: str = "X") -> Matrix:
         )
     _check_not_empty(dense.shape, name)
     if not isinstance(X, np.ndarray) and dense.dtype.kind == "f" and _any_large(dense):
-        dense = np.asarray(X, dtype=object)  # lists and frames of mixed kinds may have been rounded by NumPy
+        dense = _as_objects(X)  # integers beside floats may have been rounded
     dense = np.ascontiguousarray(_exact_floats(dense, name))
     with np.errstate(over="ignore", invalid="ignore"):
         total = dense.sum(dtype=np.float64)
     if not np.isfinite(total):  # a value is not finite, or finite ones overflow in the sum
         _check_finite(dense, name)
     return dense
+
+
+def _as_objects(X: Any) -> npt.NDArray[Any]:
+    """Return the values of a list or a data frame as they are; a frame converted whole would round its integers."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return np.column_stack([column.to_numpy().astype(object) for column in frame.iter_columns()])
+    return np.asarray(X, dtype=object)
 
 
 def _any_large(values: npt.NDArray[Any]) -> bool:

@@ -39,6 +39,7 @@ from rosenblatt.service.store import (
     StoreBroken,
     journal_row,
     settings_from,
+    unreadable,
 )
 from rosenblatt.web.refusals import BadMessage, Conflict, Offline, Refusal, TooLarge, Unknown
 from rosenblatt.web.settings import MEMORY_BYTES, MODEL_BYTES, Settings
@@ -96,11 +97,15 @@ class Models:
         self.ledger_due: list[tuple[int, LedgerLine]] = []
         with contextlib.ExitStack() as undoing:
             undoing.callback(self.store.close)
-            self._check_snapshots()
-            self.store.sweep()
+            try:
+                self._check_snapshots()
+                self.store.sweep()
+                stored = list(self.store.models())
+            except sqlite3.DatabaseError as error:
+                raise unreadable(self.store.path, error) from error
             self.recent = Recent(self.store.folder / "recent", recent_bytes)
             undoing.callback(self.recent.close)
-            for number, name, settings in self.store.models():
+            for number, name, settings in stored:
                 if name not in self.offline:
                     self._recover(number, name, settings)
             with contextlib.suppress(sqlite3.Error):  # a full disk: predictions are served, lines stay due

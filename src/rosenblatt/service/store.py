@@ -149,6 +149,11 @@ class StoreBroken(ValueError):
     """What is in the store does not hold together."""
 
 
+def unreadable(path: Path, error: sqlite3.DatabaseError) -> StoreBroken:
+    """Return the error of a journal that SQLite cannot open or read."""
+    return StoreBroken(f"{path}: cannot be opened as a store: {error}; restore the folder from a copy")
+
+
 class OpenToOthers(ValueError):
     """A folder that other users can read, where a store's may not be."""
 
@@ -330,11 +335,9 @@ class Store:
                 self._db.executescript(f"BEGIN IMMEDIATE;PRAGMA user_version={VERSION};ROLLBACK;")
             self._identity = _identity(self.path)
             self.last_seq = self._stored_last_seq()
-            self.live = {row[0] for row in self._db.execute("SELECT number FROM models")}
+            self.live = {number for number, _, _ in self.models()}
         except sqlite3.DatabaseError as error:
-            raise StoreBroken(
-                f"{self.path}: cannot be opened as a store: {error}; restore the folder from a copy"
-            ) from error
+            raise unreadable(self.path, error) from error
 
     def _stored_last_seq(self) -> int:
         tables = ("journal", "snapshots", "bases", "marks")
@@ -585,7 +588,10 @@ class Store:
 
     def models(self) -> list[tuple[int, str, bytes]]:
         """Return number, name and encoded settings of every model."""
-        return self._db.execute("SELECT number, name, settings FROM models ORDER BY number").fetchall()
+        try:
+            return self._db.execute("SELECT number, name, settings FROM models ORDER BY number").fetchall()
+        except sqlite3.DatabaseError as error:
+            raise unreadable(self.path, error) from error
 
     def add_model(self, name: str, settings: ModelSettings) -> int:
         """Make a model; return its number, which is never used again."""

@@ -75,10 +75,11 @@ def _finite(text: str) -> float:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the header has the key {next(n for n in names if names.count(n) > 1)!r} twice")
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in fields:
+            raise ValueError(f"the header has the key {name!r} twice")
+        fields[name] = value
     return fields
 
 

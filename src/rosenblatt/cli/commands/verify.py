@@ -53,7 +53,10 @@ STATED = (
     "category",
     "date",
 )
-READ_BY_CHECKER = ("target", "format", "header", "zero_based", "separator")
+READ_BY_CHECKER = (
+    "target",
+    "format",
+)  # options that its command line has, or that the name of a file decides
 ENCODED = {  # columns of a table that are not numbers as written
     "category": "categories, one feature of 0 or 1 for each",
     "boolean": "1 for yes and 0 for no",
@@ -214,6 +217,7 @@ def _claim(
         how += ["names in the first line" if actual["header"] else "no line of names"]
     how += [f"target {actual['target']}"] if actual["target"] is not None else []
     how += [f"indices from {int(not actual['zero_based'])}"] if actual["zero_based"] is not None else []
+    how += ["repeated features added and scales multiplied in binary64"] if actual["format"] == "vw" else []
     how += [f"text {listed(actual['text'])} as words"] if actual["text"] else []
     for kind, means in ENCODED.items():
         names = [repr(each.name) for each in getattr(rows.schema, "columns", ()) if each.kind == kind]
@@ -281,35 +285,25 @@ def _independent(
     single = source != "-" and (Path(source).exists() or not has_magic(source))
     others = _options_beside(READ_BY_CHECKER, reading)
     form = format_of(source, reading) if single and not source.startswith("sample:") and not others else None
-    if form not in ("csv", "tsv", "libsvm"):
+    if form != ("csv" if source.endswith(".csv") else "libsvm"):
         refuse(
-            f"{source}: the small checker reads numbers as written, from one file of CSV or LIBSVM text"
+            f"{source}: the small checker reads numbers as written, from one file that ends in .csv or of LIBSVM text"
             + "".join(f", not {_option(name, value)}" for name, value in others.items())
             + "; write them with rosenblatt prove --export-matrix, and verify that file"
         )
     try:
-        how = checker.Reading(
-            format="libsvm" if form == "libsvm" else "csv",
-            target=reading.target,
-            constraints=constraints,
-            header=reading.header,
-            zero_based=reading.zero_based is True,
-            delimiter=reading.separator or ("\t" if form == "tsv" else ","),
-        )
-        table = checker.read_table(source, how)
+        table = checker.read_table(source, reading.target, constraints)
     except checker.Refused as error:
         refuse_data(str(error))
     actual: dict[str, Any] = {
         "target": table.target,
         "format": form,
-        "zero_based": reading.zero_based is True if form == "libsvm" else None,
-        "header": reading.header,
+        "zero_based": False if form == "libsvm" else None,
+        "header": table.header,
         "skip_bad": False,
         "text": [],
         "scale": False,
     }
-    if reading.header is None:
-        del actual["header"]  # the checker decided by the first line
     _compare_reading(path, recorded, actual)
     proof = checker.load_proof(Path(path).read_text(encoding="utf-8"))
     verdict = {"proof": path, "claim": checker.stated(table, not no_intercept)}

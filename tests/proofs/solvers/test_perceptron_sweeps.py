@@ -7,8 +7,7 @@ from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.loop import learn
 from rosenblatt.core.rows import flat, laid_out, rows_of
 from rosenblatt.core.state import NOTHING, TOTALS, State, Visits, new_running
-from rosenblatt.proofs.loops.normalised import Normalised
-from rosenblatt.proofs.loops.sweeps import sweep_until_clean
+from rosenblatt.proofs.loops.perceptron import Normalised, sweep_until_clean
 from rosenblatt.rules import Euclidean
 
 
