@@ -288,3 +288,26 @@ def test_running_calibration_takes_scores_of_any_size():
     assert sum(map(sum, running._counts[0])) == 180.0
     running.add([math.inf], 1)
     assert running.rows == 180
+
+
+def test_running_calibration_fits_nothing_until_it_is_asked(monkeypatch):
+    fits = []
+    monkeypatch.setattr("rosenblatt.learner.calibration.platt", lambda *rows: fits.append(rows) or (1.0, 0.0))
+    running = RunningCalibration()
+    for row in range(200):
+        running.add([float(row % 3), 1.0, 0.5], row % 3)
+    assert not fits
+    assert running.probabilities([1.0, 0.0, 0.0]) is not None
+    assert running.calibration is running.calibration
+    assert len(fits) == 3  # one for each class, of the rows up to the last time it was due
+
+
+def test_running_calibration_is_that_of_its_last_due_row_whenever_it_is_asked():
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=(150, 3)), rng.integers(0, 3, 150)
+    often, once = RunningCalibration(), RunningCalibration()
+    for row, label in zip(scores.tolist(), labels.tolist(), strict=True):
+        often.add(row, label)
+        often.probabilities(row)
+        once.add(row, label)
+    assert often.to_json() == once.to_json()

@@ -479,3 +479,23 @@ def test_weights_that_overflow_are_noticed_by_one_example_as_by_many(rule, class
     assert messages[0] == messages[1]
     if rule == "rosenblatt":
         assert "the weights grew beyond what a float can hold: scale the features" in messages[0]
+
+
+def test_new_classes_in_the_first_rows_copy_only_the_weights_of_features_so_far(monkeypatch):
+    features = []
+    add = RowsLearner._add_new_classes
+    monkeypatch.setattr(
+        RowsLearner,
+        "_add_new_classes",
+        lambda self, classes: features.append(self.learner.n_features) or add(self, classes),
+    )
+    n, classes = 5000, 10
+    X = csr_array((np.ones(n), np.arange(n), np.arange(n + 1)), shape=(n, n))  # names numbered as they appear
+    y = np.arange(n) % classes
+    block, single = RowsLearner("last"), RowsLearner("last")
+    right = block.progress(X, y)
+    assert len(features) == classes
+    assert max(features) <= 100  # not 5000
+    assert block.learner.n_features >= n
+    one_by_one = [bool(single.progress(X[i : i + 1], y[i : i + 1])[0]) for i in range(100)]
+    assert right[:100].tolist() == one_by_one

@@ -18,9 +18,9 @@ from rosenblatt.core.leader import GUESS_BITS
 from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.loop import learn
 from rosenblatt.core.named import all_finite, pointer_to
-from rosenblatt.core.rows import INLINED, Rows
+from rosenblatt.core.rows import EIGHT, INLINED, L2, ONE, Layout, Rows, prefetch, score_row
 from rosenblatt.core.state import RUNNING, TOTALS, State, Visits
-from rosenblatt.jit import compiled, compiled_around_rules
+from rosenblatt.jit import compiled, compiled_around_rules, compiled_part
 from rosenblatt.rules import PNorm
 
 # The address table: addresses of arrays, then sizes and flags.
@@ -97,11 +97,9 @@ def _fill_addresses(
 
 @compiled
 def best_class(
-    values: Any,
-    indices: Any,
-    lo: int,
-    hi: int,
-    bias_input: float,
+    rows: Rows,
+    i: Any,
+    layout: Layout,
     W: Any,
     average_offset: Any,
     running: Any,
@@ -117,36 +115,24 @@ def best_class(
     ``‖θ‖_p^(2−p)``, which does not change the best class and would need a read of every weight.
     """
     classes, hypotheses = scores.shape[0], running.shape[0]
-    for c in range(classes):
-        scalars = running[min(c, hypotheses - 1)]
-        if p > 0.0:
+    if p > 0.0:
+        for c in range(classes):
+            scalars = running[min(c, hypotheses - 1)]
             scores[c] = _linked_score(
-                values,
-                indices,
-                lo,
-                hi,
-                bias_input,
-                W,
-                average_offset,
-                scalars,
-                auxiliary,
-                averaged,
-                p,
-                classes,
-                c,
+                rows, i, layout, W, average_offset, scalars, auxiliary, averaged, p, classes, c
             )
             if averaged and hypotheses > 1:
                 scores[c] *= _link_factor(W, average_offset, scalars, p, classes, c)
-            continue
-        last = bias_input * W[c]
-        for k in range(lo, hi):
-            last += values[k] * W[(1 + np.int64(indices[k])) * classes + c]
-        scores[c] = scalars.scale * last
+    else:
+        score_row(rows, i, layout, W, scores)
+        for c in range(classes):
+            scalars = running[min(c, hypotheses - 1)]
+            scores[c] *= scalars.scale_sum if averaged else scalars.scale
         if averaged:
-            past = bias_input * average_offset[c]
-            for k in range(lo, hi):
-                past += values[k] * average_offset[(1 + np.int64(indices[k])) * classes + c]
-            scores[c] = scalars.scale_sum * last - past
+            past = np.empty(classes)
+            score_row(rows, i, layout, average_offset, past)
+            for c in range(classes):
+                scores[c] -= past[c]
     if classes == 1:
         return 1 if scores[0] > 0.0 else (0 if scores[0] < 0.0 else -1)
     best, tie = 0, False
@@ -160,10 +146,12 @@ def best_class(
 
 @compiled
 def _linked_score(
-    values: Any, indices: Any, lo: int, hi: int, bias_input: float, W: Any, average_offset: Any, scalars: Any,
-    auxiliary: Any, averaged: bool, p: float, classes: int, c: int,
+    rows: Any, i: Any, layout: Layout, W: Any, average_offset: Any, scalars: Any, auxiliary: Any, averaged: bool,
+    p: float, classes: int, c: int,
 ) -> float:  # fmt: skip
     """Return the score of class ``c`` through the p-norm link, of the last or (without its factor) the mean vector."""
+    values, indices, starts = rows
+    lo, hi, bias_input = np.int64(starts[i]), np.int64(starts[i + ONE]), layout.bias_input
     total = 0.0
     if not averaged:
         total += bias_input * auxiliary[c]
@@ -223,21 +211,20 @@ def predict_row(address: int, p: float) -> int:
 def _predict_by(address: int, p: float, averaged: bool) -> int:
     """Predict the class of the row in the buffer by the last or the averaged weights."""
     table = numba.carray(pointer_to(address), ENTRIES, np.int64)
-    n = int(numba.carray(pointer_to(table[STARTS]), 2, np.uint64)[1])
+    starts = numba.carray(pointer_to(table[STARTS]), 2, np.uint64)
+    n = int(starts[1])
     values = numba.carray(pointer_to(table[VALUES]), n, np.float64)
     if not all_finite(values):
         return NOT_FINITE
-    indices = numba.carray(pointer_to(table[INDICES]), n, np.uint32)
+    rows = Rows(values, numba.carray(pointer_to(table[INDICES]), n, np.uint32), starts)
     classes, hypotheses = table[N_CLASSES], table[N_HYPOTHESES]
+    layout = Layout(np.uint64(classes), np.uint64(table[N_WEIGHTS] // classes - 1), float(table[HAS_BIAS]))
     weights = numba.carray(pointer_to(table[W]), table[N_WEIGHTS], np.float64)
     sums = numba.carray(pointer_to(table[OFFSET]), table[N_WEIGHTS], np.float64)
     running = numba.carray(pointer_to(table[RUN]), hypotheses, RUNNING)
     auxiliary = numba.carray(pointer_to(table[AUXILIARY]), table[N_AUXILIARY], np.float64)
     scores = numba.carray(pointer_to(table[SCORES]), classes, np.float64)
-    bias_input = float(table[HAS_BIAS])
-    return best_class(
-        values, indices, 0, n, bias_input, weights, sums, running, auxiliary, averaged, p, scores
-    )
+    return best_class(rows, np.uint64(0), layout, weights, sums, running, auxiliary, averaged, p, scores)
 
 
 def link_power(geometry: Any) -> float:
@@ -344,6 +331,18 @@ def rows_learner(rule: Any, geometry: Any, guessing: bool = False) -> Callable[[
 _LEARNERS: dict[tuple[Any, ...], Callable[[Any, Any, int], int]] = {}
 
 
+@compiled_part
+def prefetch_weights(rows: Any, i: Any, numbers: int, V: Any) -> None:
+    """Prefetch the numbers of the features of a row, so many for each, into L2."""
+    each = np.uint64(numbers)
+    for k in range(rows.starts[i], rows.starts[i + ONE]):
+        at = (ONE + np.uint64(rows.indices[k])) * each
+        stop = at + each
+        while at < stop:
+            prefetch(V, at, L2)
+            at += EIGHT
+
+
 @compiled_around_rules
 def predict_then_learn(
     rule: Any,
@@ -363,18 +362,20 @@ def predict_then_learn(
     """
     order, weight = visits
     p = link_power(geometry)
-    values, indices, starts = rows
     W, average_offset, running, scores, totals, auxiliary, _ = state
-    totals[0].max_sqnorm = max(
-        totals[0].max_sqnorm, largest_visited(values, starts, order) + bias_input * bias_input
-    )
+    classes = scores.shape[0]
+    layout = Layout(np.uint64(classes), np.uint64(W.shape[0] // classes - 1), bias_input)
+    largest = largest_visited(rows.values, rows.starts, order)
+    totals[0].max_sqnorm = max(totals[0].max_sqnorm, largest + bias_input * bias_input)
     for t in range(order.shape[0]):
-        i = order[t]
-        lo, hi = int(starts[i]), int(starts[i + 1])
+        if t + 1 < order.shape[0]:
+            prefetch_weights(rows, order[t + 1], classes, W)
+            prefetch_weights(rows, order[t + 1], classes, average_offset)
+            prefetch_weights(rows, order[t + 1], auxiliary.shape[0] // (W.shape[0] // classes), auxiliary)
         for h in range(guesses.shape[1]):
             mean = averaged if guesses.shape[1] == 1 else h == 1
             guesses[t, h] = best_class(
-                values, indices, lo, hi, bias_input, W, average_offset, running, auxiliary, mean, p, scores
+                rows, order[t], layout, W, average_offset, running, auxiliary, mean, p, scores
             )
         one = Visits(order[t : t + 1], weight[t : t + 1])
         _learn(rule, geometry, rows, labels, one, bias_input, state, ledger, False)

@@ -342,14 +342,19 @@ class RunningCalibration:
 
     def __init__(self, half_life: int = 2048) -> None:
         self.half_life = half_life
-        self.calibration: Calibration | None = None
         self._start(0)
 
+    @property
+    def calibration(self) -> Calibration | None:
+        """The current probabilities; None before 20 rows."""
+        return None if self._latest is None else self._latest.calibration
+
     def _start(self, columns: int) -> None:
-        self.rows, self._due, self.calibration = 0, self.MIN_ROWS, None
+        self.rows, self._due = 0, self.MIN_ROWS
+        self._latest: _GroupedScores | None = None  # those that the probabilities follow from
         self._limit = [0.0] * columns  # of the scores counted, by column; zero before the first
-        self._counts: list[list[list[float]]] = [self._empty() for _ in range(columns)]
-        self._sums: list[list[list[float]]] = [self._empty() for _ in range(columns)]
+        self._counts: Groups = [self._empty() for _ in range(columns)]
+        self._sums: Groups = [self._empty() for _ in range(columns)]
 
     def _empty(self) -> list[list[float]]:
         return [[0.0] * (2 * self.GROUPS), [0.0] * (2 * self.GROUPS)]  # of the other classes, of its own
@@ -383,7 +388,7 @@ class RunningCalibration:
         if self.rows % (self.half_life // 8) == 0:
             self._decay(0.5**0.125)
         if self.rows >= self._due:
-            self._fit()
+            self._latest = _GroupedScores(_copied(self._counts), _copied(self._sums))
             self._due = self.rows + max(1, min(self.rows // 4, 512))
 
     def probabilities(self, scores: Sequence[float], norm: float = 1.0) -> list[float] | None:
@@ -429,7 +434,7 @@ class RunningCalibration:
             for outcome, at, count, total in column["groups"]:
                 running._counts[c][outcome][at], running._sums[c][outcome][at] = float(count), float(total)
         if value["fitted"] is not None:
-            running.calibration = Calibration.from_json(value["fitted"])
+            running._latest = _GroupedScores([], [], Calibration.from_json(value["fitted"]))
         return running
 
     def copy(self) -> Self:
@@ -464,14 +469,37 @@ class RunningCalibration:
                 for outcome in (0, 1):
                     table[outcome] = [value * factor for value in table[outcome]]
 
-    def _fit(self) -> None:
-        fits = []
-        for counts, sums in zip(self._counts, self._sums, strict=True):
-            weight, total = np.array(counts).reshape(-1), np.array(sums).reshape(-1)
-            own = np.repeat([False, True], 2 * self.GROUPS)[weight > 0.0]
-            total, weight = total[weight > 0.0], weight[weight > 0.0]
-            fits.append(platt(total / weight, own, weight))
-        self.calibration = Calibration("platt", *np.array(fits).T)
+
+Groups = list[list[list[float]]]  # a number for each column of scores, outcome and group
+
+
+class _GroupedScores:
+    """Scores counted in groups, and the calibration fitted to them when it is first asked for.
+
+    A stream seldom asks, and with many classes a fit takes longer than to learn from hundreds of rows.
+    """
+
+    def __init__(self, counts: Groups, sums: Groups, calibration: Calibration | None = None) -> None:
+        self._counts, self._sums = counts, sums
+        self._fitted = calibration
+
+    @property
+    def calibration(self) -> Calibration:
+        """The probabilities that follow from these scores."""
+        if self._fitted is None:
+            fits = []
+            for counts, sums in zip(self._counts, self._sums, strict=True):
+                weight, total = np.array(counts), np.array(sums)
+                own = np.zeros(weight.shape, np.bool_)
+                own[1] = True
+                used = weight > 0.0
+                fits.append(platt(total[used] / weight[used], own[used], weight[used]))
+            self._fitted = Calibration("platt", *np.array(fits).T)
+        return self._fitted
+
+
+def _copied(groups: Groups) -> Groups:
+    return [[list(outcome) for outcome in column] for column in groups]
 
 
 def _columns(scores: NDArray[Any]) -> NDArray[np.float64]:

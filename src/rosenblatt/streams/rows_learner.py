@@ -421,7 +421,8 @@ class RowsLearner:
                     start, stop = begin + from_begin, begin + to
                     new = self.add_class_if_new(y[start])
                     own = None if weight is None else weight[start:stop]
-                    guesses = self._guesses(self._fitted(X[start:stop]), y[start:stop], own)
+                    part = X[start:stop] if stop == y.size else _narrowed(X[start:stop])
+                    guesses = self._guesses(self._fitted(part), y[start:stop], own)
                     labels = np.searchsorted(self.learner.classes, y[start:stop])
                     right[start:stop] = self._chosen(guesses, labels, own) == labels
                     if new:
@@ -712,6 +713,18 @@ def _part(rows: Rows, start: int, stop: int) -> Rows:
     lo, hi = int(starts[start]), int(starts[stop])  # type: ignore[index]
     own = starts[start : stop + 1] - starts[start]  # type: ignore[index]
     return Rows(values[lo:hi], indices[lo:hi], own)  # type: ignore[index]
+
+
+def _narrowed(X: Any) -> Any:
+    """Return rows with no more columns than they use; dense rows as they are.
+
+    A new class copies all weights. Where names are numbered as they appear, the first rows, which have most of the new
+    classes, use few features.
+    """
+    if isinstance(X, np.ndarray):
+        return X
+    used = int(X.indices.max(initial=-1)) + 1
+    return csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], used))
 
 
 def as_wide(X: Any, n_features: int) -> Any:

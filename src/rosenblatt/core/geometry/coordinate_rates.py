@@ -122,23 +122,27 @@ def move_along_rates(
 ) -> None:
     """Add ``step·rateᵢ xᵢ`` to the weights of class ``c``."""
     rows, i, layout = example
+    scale_sum, grown = scalars.scale_sum, 0.0
     if layout.bias_input != 0.0:
         at = bias_index(rows, layout, c)
-        add_along_rate(geometry, rule, weights, scalars, at, step * layout.bias_input)
+        grown += add_along_rate(geometry, rule, weights, scale_sum, at, step * layout.bias_input)
     start, stop = extent(rows, i, layout)
     for k in range(start, stop):
         if rows.values[k] != 0.0:
             at = weight_index(rows, start, k, layout, c)
-            add_along_rate(geometry, rule, weights, scalars, at, step * float(rows.values[k]))
+            grown += add_along_rate(geometry, rule, weights, scale_sum, at, step * float(rows.values[k]))
+    scalars.sqnorm = max(scalars.sqnorm + grown, 0.0)
 
 
 @compiled_part
-def add_along_rate(geometry: Any, rule: Any, weights: Any, scalars: Any, at: Any, step: float) -> None:
-    """Add ``step`` times the rate of a weight to it."""
-    W = weights.W
+def add_along_rate(geometry: Any, rule: Any, weights: Any, scale_sum: float, at: Any, step: float) -> float:
+    """Add ``step`` times the rate of a weight to it; return by how much ``(wᵢ maxᵢ)²`` grew."""
+    W, average_offset = weights.W, weights.average_offset
     numbers = numbers_of(geometry, weights.auxiliary, at)
-    weight, before = float(W[at]), contribution(float(W[at]), numbers[0])
-    replace_weight(weights, scalars, at, weight + step * rate(rule, numbers), numbers[0], before)
+    before = W[at]
+    W[at] = before + step * rate(rule, numbers)
+    average_offset[at] += scale_sum * (W[at] - before)
+    return contribution(float(W[at]), numbers[0]) - contribution(float(before), numbers[0])
 
 
 COORDINATE_RATES = PER_WEIGHT._replace(bound_is_loose=True, x_sqnorm_exact=x_sqnorm_along_rates, move=move)
