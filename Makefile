@@ -76,6 +76,8 @@ fresh:  ## pip install . into an empty environment, and run every block of the R
 	rm -rf build/fresh && mkdir -p build/fresh
 	$(PYTHON) -m venv build/fresh/env
 	build/fresh/env/bin/python -m pip install --quiet --disable-pip-version-check ".[all]" pytest
+	build/fresh/env/bin/python -c "from rosenblatt.jit import CODE, SHIPPED_FOLDER, can_ship; \
+		assert not can_ship() or CODE.shipped_folder(SHIPPED_FOLDER).exists(), 'the build packed no machine code'"
 	cd build/fresh && PYTHONPATH=../.. env/bin/python -m pytest -c /dev/null --rootdir ../.. --import-mode=importlib ../../tests/docs/test_readme.py
 
 # Old versions warn of what is newer than they are, so warnings are no errors there.
