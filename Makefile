@@ -10,6 +10,9 @@ READY := $(VENV)/.ready
 LOOPS := $(wildcard src/rosenblatt/jit.py src/rosenblatt/core/*.py src/rosenblatt/rules/*.py \
 	src/rosenblatt/proofs/loops/*.py src/rosenblatt/data/scanners/*.py)
 
+# Tests start hundreds of processes: without stored bytecode each would compile 400 modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help ready demo test check bench fuzz torture docs screenshots dist fresh oldest clean
 
 $(INSTALLED): pyproject.toml
