@@ -66,7 +66,9 @@ def rows_of(text):
     lines = text.splitlines()
     start = next(k for k, line in enumerate(lines) if line.startswith("|"))
     table = itertools.takewhile(lambda line: line.startswith("|"), lines[start:])
-    return [line[2:-2].split(" | ") for line in table if not line.startswith("|--")]
+    return [
+        [cell.strip() for cell in line[1:-1].split(" | ")] for line in table if not line.startswith("|--")
+    ]
 
 
 FEATURES = rows_of((ROOT / "docs" / "beside-others.md").read_text(encoding="utf-8"))
