@@ -10,6 +10,9 @@ READY := $(VENV)/.ready
 LOOPS := $(wildcard src/rosenblatt/jit.py src/rosenblatt/core/*.py src/rosenblatt/rules/*.py \
 	src/rosenblatt/proofs/loops/*.py src/rosenblatt/data/scanners/*.py)
 
+# Tests start hundreds of processes: without stored bytecode each would compile 400 modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help ready demo test check bench fuzz torture docs screenshots dist fresh oldest clean
 
 $(INSTALLED): pyproject.toml
@@ -76,6 +79,8 @@ fresh:  ## pip install . into an empty environment, and run every block of the R
 	rm -rf build/fresh && mkdir -p build/fresh
 	$(PYTHON) -m venv build/fresh/env
 	build/fresh/env/bin/python -m pip install --quiet --disable-pip-version-check ".[all]" pytest
+	build/fresh/env/bin/python -c "from rosenblatt.jit import CODE, SHIPPED_FOLDER, can_ship; \
+		assert not can_ship() or CODE.shipped_folder(SHIPPED_FOLDER).exists(), 'the build packed no machine code'"
 	cd build/fresh && PYTHONPATH=../.. env/bin/python -m pytest -c /dev/null --rootdir ../.. --import-mode=importlib ../../tests/docs/test_readme.py
 
 # Old versions warn of what is newer than they are, so warnings are no errors there.

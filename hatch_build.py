@@ -24,11 +24,15 @@ class MachineCodeHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile before the files of the wheel are gathered."""
         source = Path(self.root) / "src"
-        subprocess.run(
+        # pip makes the dependencies of a build importable by PYTHONPATH, so the sources are put before what is there.
+        path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
+        compiling = subprocess.run(
             [sys.executable, "-m", "rosenblatt.cli.commands.warmup"],
-            env={**os.environ, "PYTHONPATH": str(source)},
-            check=False,  # without code, loops are compiled when they are used
+            env={**os.environ, "PYTHONPATH": path},
+            check=False,
         )
+        if compiling.returncode:
+            self.app.display_warning("no machine code was built: loops are compiled when they are first used")
         if version != "editable" and any(source.glob("rosenblatt/machine_code/**/*.nbc")):
             build_data["artifacts"].append("src/rosenblatt/machine_code/**")
             build_data["pure_python"] = False

@@ -64,24 +64,16 @@ BEGIN, END = "<!-- benchmarks: begin (written by `make bench`) -->", "<!-- bench
 # What the README shows, also where others are faster: the benchmark, and words of the line.
 SHOWN = (
     ("heart", "clean labels: one more averaged pass"),
-    ("heart", "clean labels: first averaged pass"),
     ("heart", "CSR 200,000×50,000, 75 a row: one more"),
     ("heart", "MNIST joint"),
     ("proofs", "cone 20,000×200"),
-    ("proofs", "1% flipped"),
-    ("linear_family", "dense 200,000×100 float32: logistic epoch / SGDClassifier, its, averaged"),
     ("files", "LIBSVM to model"),
     ("files", "CSV to model"),
     ("files", "a table with gaps"),
-    ("files", "a later pass from the cache, without mistakes"),
-    ("files", "a later pass from the cache, one label in twenty wrong"),
-    ("streams", "fit, 90 MB, one pass, not measured after it / vw's package on the same file"),
     ("streams", "fit, 90 MB, one pass, not measured after it / vw on its own text"),
     ("first_minute", "a new process: import, Perceptron().fit, dense float64"),
     ("streams", "predict_one + learn_one, 100,000"),
-    ("streams", "learn_many, data frames of 1,000, 100,000"),
     ("service", "predict, 20 features"),
-    ("service", "feedback, on disk"),
 )
 
 

@@ -1,11 +1,13 @@
 """The package's face: names, lazy loading, version."""
 
+import os
 import re
 import runpy
 import subprocess
 import sys
 import tomllib
 from importlib import metadata
+from types import SimpleNamespace
 
 import pytest
 from tests.docs.places import ROOT
@@ -58,6 +60,28 @@ def test_the_readme_of_an_index_has_no_link_into_a_checkout():
         links = re.findall(r"\]\(([^)\s]+)\)", build["absolute_links"](text, files))
         assert [link for link in links if not link.startswith("https://")] == []
         assert any(link.startswith(f"{files}docs/images/") for link in links) == bool(files)
+
+
+@pytest.mark.parametrize(("status", "warnings"), [(0, 0), (1, 1)])
+def test_a_build_compiles_with_the_dependencies_that_pip_names(monkeypatch, tmp_path, status, warnings):
+    """``pip install .`` makes the dependencies of a build importable by PYTHONPATH alone."""
+    pytest.importorskip("hatchling", reason="hatchling builds the package; it comes with the extra [dev]")
+    build = runpy.run_path(str(ROOT / "hatch_build.py"))
+    started, shown = [], []
+    app = SimpleNamespace(display_warning=shown.append)
+    hook = build["MachineCodeHook"](str(tmp_path), {}, None, None, str(tmp_path), "wheel", app)
+
+    def run(command, env, **_):
+        started.append(env["PYTHONPATH"].split(os.pathsep))
+        return SimpleNamespace(returncode=status)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setenv("PYTHONPATH", "dependencies of pip")
+    hook.initialize("standard", {"artifacts": []})
+    monkeypatch.delenv("PYTHONPATH")
+    hook.initialize("standard", {"artifacts": []})
+    assert started == [[str(tmp_path / "src"), "dependencies of pip"], [str(tmp_path / "src")]]
+    assert len(shown) == 2 * warnings
 
 
 def test_all_is_every_extra_but_that_for_gpus_and_those_of_development():

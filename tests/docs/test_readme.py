@@ -1,6 +1,7 @@
 """The README to the letter: its commands run in order beside examples/, and print what it shows; its Python runs."""
 
 import doctest
+import itertools
 import re
 import shlex
 
@@ -60,42 +61,44 @@ def test_the_readme_shows_all_six():
     assert "--engine dask" in README
 
 
-def claims():
-    """Return the rows of the table of features: what is claimed, and what is said of us."""
-    table = README.partition("## Beside others")[2].partition("<!-- benchmarks")[0]
-    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
-    return [(row[0], row[1]) for row in rows[2:]]
+def rows_of(text):
+    """Return the cells of every row of the first table of a text, its head first."""
+    lines = text.splitlines()
+    start = next(k for k, line in enumerate(lines) if line.startswith("|"))
+    table = itertools.takewhile(lambda line: line.startswith("|"), lines[start:])
+    return [
+        [cell.strip() for cell in line[1:-1].split(" | ")] for line in table if not line.startswith("|--")
+    ]
 
 
-@pytest.mark.parametrize(("claim", "ours"), claims())
+FEATURES = rows_of((ROOT / "docs" / "beside-others.md").read_text(encoding="utf-8"))
+CHANGES_OVER = rows_of(README.partition("## Beside others")[2])[1:]
+
+
+@pytest.mark.parametrize(("claim", "ours"), [row[:2] for row in FEATURES[1:]])
 def test_every_claim_links_to_what_shows_it(claim, ours):
     links = re.findall(r"\]\(([^)]+)\)", ours)
     if ours == "no":
         return
     assert links, f"{claim!r}: no test or benchmark is named"
     for link in links:
-        assert link.startswith(("tests/", "benchmarks/"))
-        assert "def " in (ROOT / link).read_text(encoding="utf-8")
-
-
-def changes_over():
-    """Return the rows of the table of gains and losses."""
-    table = README.partition("What you would gain and lose")[2].partition("\n## ")[0]
-    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
-    return rows[2:]
+        assert link.startswith("../tests/")
+        assert "def " in (ROOT / "docs" / link).read_text(encoding="utf-8")
 
 
 def test_every_peer_has_a_row_of_gains_and_losses():
-    peers = [row[0] for row in changes_over()]
-    head = README.partition("## Beside others")[2]
-    columns = next(line for line in head.splitlines() if line.startswith("|"))
-    assert all(peer in columns for peer in peers)
-    assert len(peers) == len(columns.strip("| ").split(" | ")) - 1  # all but ours
+    peers = [row[0] for row in CHANGES_OVER]
+    compared = FEATURES[0][2:]  # all but ours
+    assert len(peers) == len(compared)
+    assert all(name.startswith(peer) for peer, name in zip(peers, compared, strict=True))
 
 
-@pytest.mark.parametrize("row", changes_over(), ids=lambda row: row[0])
+@pytest.mark.parametrize("row", CHANGES_OVER, ids=lambda row: row[0])
 def test_gains_and_losses_link_to_what_shows_them(row):
     """The links themselves are followed by test_links."""
     links = re.findall(r"\]\(([^)]+)\)", " ".join(row))
-    assert links or "the table above" in row[1]
-    assert all(link.startswith(("tests/", "docs/benchmarks.md#", "docs/lessons/")) for link in links)
+    assert links
+    assert all(
+        link.startswith(("tests/", "docs/benchmarks.md#", "docs/beside-others.md", "docs/lessons/"))
+        for link in links
+    )

@@ -201,13 +201,15 @@ def prepared(request):
     return rows, schema.preprocessing.apply(rows), schema
 
 
-@pytest.mark.parametrize("case", MODELS, ids=map(named, MODELS))
+# MultinomialNaiveBayes learns from counts, which are not scaled.
+SCALED = [case for case in MODELS if case[0] != "MultinomialNaiveBayes"]
+
+
+@pytest.mark.parametrize("case", SCALED, ids=map(named, SCALED))
 def test_exports_of_a_prepared_table_take_raw_rows(prepared, case, tmp_path):
     """Missing values are filled in, and columns scaled, by what is exported."""
     rows, X_prepared, schema = prepared
     name, parameters, y = case
-    if name == "MultinomialNaiveBayes":
-        pytest.skip("it learns from counts, which are not centred")
     model = getattr(rosenblatt, name)(**parameters).fit(X_prepared, y)
     wanted = model.predict(X_prepared)
     form = form_of(model, schema=schema)

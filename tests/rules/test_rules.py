@@ -47,13 +47,19 @@ def plain(rule, X, labels, classes, **asked):
     return loop(rule, X, labels, classes, np.arange(len(X)), **asked)
 
 
+# Several classes one against the rest are left out for rules of separable data: no class is separable from all others.
+PASSES = [
+    pytest.param(name, rule, multi_class, classes, id=f"{rule}-{multi_class}-{classes}")
+    for name, rule in EVERY
+    for multi_class in ("joint", "ovr")
+    for classes in (2, 3)
+    if not (TABLE[name].separable_only and multi_class == "ovr" and classes > 2)
+]
+
+
 @pytest.mark.parametrize("stored", STORED)
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("multi_class", ["joint", "ovr"])
-@pytest.mark.parametrize(("name", "rule"), EVERY, ids=[f"{rule}" for _, rule in EVERY])
+@pytest.mark.parametrize(("name", "rule", "multi_class", "classes"), PASSES)
 def test_the_pass_is_the_plain_loop(name, rule, multi_class, classes, stored):
-    if TABLE[name].separable_only and multi_class == "ovr" and classes > 2:
-        pytest.skip("a class is not separable from all the others")
     X, labels = data_for(name, classes)
     told = plain(rule, X, labels, classes, joint=multi_class == "joint")
     learner = Learner(rule, multi_class=multi_class)
