@@ -13,8 +13,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from rosenblatt import rules
-from rosenblatt.data.preprocess import Preprocessing
 from rosenblatt.data.schema import Column, TableSchema
+from rosenblatt.data.tables.preprocess import Preprocessing
 from rosenblatt.engines import fit_local
 from rosenblatt.engines import training as engine_training
 from rosenblatt.engines.history import Checkpoint

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.cli.commands import run_well
 
-from rosenblatt.data.preprocess import Preprocessing
+from rosenblatt.data.tables.preprocess import Preprocessing
 from rosenblatt.learner.explain import BIAS, explain_row, in_own_units
 
 ROWS = 60

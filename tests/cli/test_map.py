@@ -11,7 +11,7 @@ from tests.cli.commands import run, run_well
 
 from rosenblatt import Perceptron
 from rosenblatt.cli.fit import auto
-from rosenblatt.data.preprocess import (
+from rosenblatt.data.tables.preprocess import (
     PreprocessingPlan,
     features_before,
     quadratic,

@@ -10,7 +10,7 @@ from pyarrow import parquet
 from rosenblatt.data import BadInput, open_examples, read_all
 from rosenblatt.data.arrow_batches import write_batches
 from rosenblatt.data.arrow_check import check_uncompressed_size
-from rosenblatt.data.header import MOST_COLUMNS
+from rosenblatt.data.tables.header import MOST_COLUMNS
 
 TABLE = pa.table({"sky": ["grey", "blue", "grey"], "wind": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]})
 
@@ -106,7 +106,7 @@ def test_rows_without_any_value_are_no_rows_however_many_they_say(tmp_path):
 
 def test_a_table_has_a_largest_width(tmp_path, monkeypatch):
     assert MOST_COLUMNS >= 1_000_000
-    monkeypatch.setattr("rosenblatt.data.header.MOST_COLUMNS", 2)
+    monkeypatch.setattr("rosenblatt.data.tables.header.MOST_COLUMNS", 2)
     parquet.write_table(TABLE, tmp_path / "a.parquet")
     with pytest.raises(BadInput, match=r"a.parquet: 3 columns, more than 2"):
         read_all(tmp_path / "a.parquet")

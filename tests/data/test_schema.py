@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.data import Column, LibsvmSchema, TableSchema, Words, schema_from_dict
-from rosenblatt.data.preprocess import Preprocessing
 from rosenblatt.data.schema import Headerless
-from rosenblatt.data.values import NumberFormat
+from rosenblatt.data.tables.preprocess import Preprocessing
+from rosenblatt.data.tables.values import NumberFormat
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WORDS = st.builds(

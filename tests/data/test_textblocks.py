@@ -46,8 +46,8 @@ def test_what_is_taken_from_the_room_stays(tmp_path, monkeypatch):
 def small_blocks(monkeypatch):
     monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", 300)
     monkeypatch.setattr("rosenblatt.data.textblocks.HEAD_BYTES", 100)
-    monkeypatch.setattr("rosenblatt.data.delimited.INFERENCE_BYTES", 100)
-    monkeypatch.setattr("rosenblatt.data.header.SAMPLED_LINES", 10)
+    monkeypatch.setattr("rosenblatt.data.tables.delimited.INFERENCE_BYTES", 100)
+    monkeypatch.setattr("rosenblatt.data.tables.header.SAMPLED_LINES", 10)
 
 
 @pytest.mark.parametrize("label", ["%d", "%d.5"])

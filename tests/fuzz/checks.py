@@ -7,14 +7,14 @@ import numpy as np
 from tests.fuzz import plain
 from tests.fuzz.guard import Guarded
 
-from rosenblatt.data.delimited import read_rows
-from rosenblatt.data.header import Header
 from rosenblatt.data.named.json_lines import BadValue, JsonExamples, flattened, parsed
 from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary, rows_of_records
 from rosenblatt.data.scanners import libsvm, names, vw
 from rosenblatt.data.scanners import numbers as plain_numbers
+from rosenblatt.data.tables.delimited import read_rows
+from rosenblatt.data.tables.header import Header
+from rosenblatt.data.tables.values import numbers
 from rosenblatt.data.textblocks import Block
-from rosenblatt.data.values import numbers
 from rosenblatt.data.words import Words
 
 COLUMNS = ["a", "b", "c"]

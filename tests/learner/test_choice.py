@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from rosenblatt import rules
-from rosenblatt.data.preprocess import quadratic
+from rosenblatt.data.tables.preprocess import quadratic
 from rosenblatt.learner import choice as module
 from rosenblatt.learner.choice import Candidate, choose, default_candidates
 from rosenblatt.learner.estimate import estimate

@@ -11,7 +11,7 @@ from tests.cli.commands import run_well
 
 from rosenblatt import Perceptron
 from rosenblatt.data import read_all
-from rosenblatt.data.preprocess import PreprocessingPlan
+from rosenblatt.data.tables.preprocess import PreprocessingPlan
 from rosenblatt.plots import compare as module
 from rosenblatt.plots.compare import compare, linear_learners, unit_margins
 from rosenblatt.plots.comparison import Comparison, Row, comparison

@@ -9,7 +9,7 @@ from tests import browsing
 
 from rosenblatt import Perceptron
 from rosenblatt.data import read_all
-from rosenblatt.data.infer import ColumnReport
+from rosenblatt.data.tables.infer import ColumnReport
 from rosenblatt.learner import Learner
 from rosenblatt.learner.estimate import certificate, estimate, percent_span
 from rosenblatt.linear.encoders import Attributes

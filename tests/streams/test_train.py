@@ -93,7 +93,7 @@ def test_with_a_ledger_it_knows_every_hypothesis(tmp_path, passes, classes, mult
 
 @pytest.mark.parametrize("late", ["", "1,x,0", "1,2,0.5", "1,2,spam"])
 def test_a_table_that_is_not_what_its_head_says_is_learned_as_it_is(tmp_path, monkeypatch, late):
-    monkeypatch.setattr("rosenblatt.data.delimited.INFERENCE_BYTES", 100)
+    monkeypatch.setattr("rosenblatt.data.tables.delimited.INFERENCE_BYTES", 100)
     rng = np.random.default_rng(0)
     rows = [f"{a},{b},{int(a > b)}" for a, b in rng.integers(0, 9, (400, 2))]
     path = tmp_path / "data.csv"

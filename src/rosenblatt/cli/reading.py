@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rosenblatt.data import ColumnReport, Examples, ReadOptions, Schema
-    from rosenblatt.data.preprocess import Preprocessing
+    from rosenblatt.data.tables.preprocess import Preprocessing
     from rosenblatt.learner.models import Model
     from rosenblatt.streams.names import NameSketch
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from rosenblatt.cli.errors import refuse
 from rosenblatt.cli.output import counted
 from rosenblatt.data import Column, LibsvmSchema, TableSchema
-from rosenblatt.data.header import Header, read_header
 from rosenblatt.data.open import find_format
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.schema import Headerless, LabelKind, Schema
+from rosenblatt.data.tables.header import Header, read_header
 from rosenblatt.learner.models import stored_schema
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from rosenblatt.data.batch import Batch
 from rosenblatt.data.errors import BadInput, BadLine
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.infer import ColumnReport
 from rosenblatt.data.named.vocabulary import NamedSchema
 from rosenblatt.data.open import FORMATS, AllExamples, open_examples, read_all
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.preprocess import Preprocessing, PreprocessingPlan
 from rosenblatt.data.schema import Column, LibsvmSchema, Schema, TableSchema, schema_from_dict
-from rosenblatt.data.values import NumberFormat
+from rosenblatt.data.tables.infer import ColumnReport
+from rosenblatt.data.tables.preprocess import Preprocessing, PreprocessingPlan
+from rosenblatt.data.tables.values import NumberFormat
 from rosenblatt.data.words import Words
 
 __all__ = [

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from rosenblatt.data.errors import BadInput
-from rosenblatt.data.header import check_width
 from rosenblatt.data.labels import check_names
 from rosenblatt.data.memory import memory_limit
+from rosenblatt.data.tables.header import check_width
 
 # What pyarrow, or code that uses its result, raises for a damaged file; MemoryError comes from an invalid length.
 DAMAGED = (

@@ -8,9 +8,9 @@ import numpy as np
 
 from rosenblatt.data.batch import Batch, concatenate, rebatch
 from rosenblatt.data.errors import BadInput, BadLine, SkippedLines
-from rosenblatt.data.infer import ColumnReport, TargetKind
 from rosenblatt.data.labels import EXACT
 from rosenblatt.data.schema import Schema
+from rosenblatt.data.tables.infer import ColumnReport, TargetKind
 
 FEW_BAD = 5  # fewer bad lines never exceed the allowed share
 

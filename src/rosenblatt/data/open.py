@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.errors import BadInput, BadOption, SkippedLines
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.infer import ColumnReport, TargetKind
 from rosenblatt.data.named.examples import NamedExamples
 from rosenblatt.data.named.vocabulary import NamedSchema
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.preprocess import PreprocessingPlan
 from rosenblatt.data.schema import Schema, TableSchema, schema_from_dict
 from rosenblatt.data.source import (
     STANDARD_INPUT,
@@ -28,6 +26,8 @@ from rosenblatt.data.source import (
     standard_input,
     without_suffix,
 )
+from rosenblatt.data.tables.infer import ColumnReport, TargetKind
+from rosenblatt.data.tables.preprocess import PreprocessingPlan
 from rosenblatt.data.textblocks import blocks_of_lines, first_text_line
 from rosenblatt.data.words import TfidfPlan
 
@@ -261,8 +261,8 @@ def _is_label(line: bytes) -> bool:
 
 
 def _frame(frame: Any, options: ReadOptions, schema: Schema | None, batch_rows: int | None) -> Examples:
-    from rosenblatt.data.columnar import FrameSource
-    from rosenblatt.data.table import TableExamples
+    from rosenblatt.data.tables.columnar import FrameSource
+    from rosenblatt.data.tables.table import TableExamples
 
     options = options.changed(words=options.weighted_words(any_text=True))
     table = FrameSource(frame)
@@ -315,7 +315,7 @@ def _arrow(opening: Opening) -> Examples:
 
 
 def _table(opening: Opening) -> Examples:
-    from rosenblatt.data.table import open_table
+    from rosenblatt.data.tables.table import open_table
 
     options = opening.options
     words = options.weighted_words(any_text=True)

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from rosenblatt.data.named.vocabulary import NamedSchema, named_schema_from_dict
 from rosenblatt.data.options import Missing
-from rosenblatt.data.preprocess import Preprocessing, PreprocessingPlan
-from rosenblatt.data.values import DATE_ORDERS, DATE_PARTS, DatePart, NumberFormat
+from rosenblatt.data.tables.preprocess import Preprocessing, PreprocessingPlan
+from rosenblatt.data.tables.values import DATE_ORDERS, DATE_PARTS, DatePart, NumberFormat
 from rosenblatt.data.words import Words, words_from_dict
 
 LabelKind = Literal["integer", "number", "text"]

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.batch import Batch, as_written, sparse_rows
-from rosenblatt.data.delimited import first_not_utf8
 from rosenblatt.data.errors import BadInput, BadLine, BadOption, shown
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.labels import TargetValues
@@ -16,6 +15,7 @@ from rosenblatt.data.scanners import vw as codes
 from rosenblatt.data.scanners.names import NameTable, sorted_rows
 from rosenblatt.data.scanners.vw import VwScan, scan_vw
 from rosenblatt.data.source import STANDARD_INPUT
+from rosenblatt.data.tables.delimited import first_not_utf8
 from rosenblatt.data.textblocks import first_text_line, in_order, whole_lines
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from rosenblatt import rules
-from rosenblatt.data.learn import Learned, TableStatistics, ValueLearner
 from rosenblatt.data.schema import TableSchema, schema_from_dict
+from rosenblatt.data.tables.learn import Learned, TableStatistics, ValueLearner
 from rosenblatt.engines.protocol import Engine
 from rosenblatt.engines.shards import ShardSummary
 from rosenblatt.engines.training import OnEpoch, Plan, summarize_shards, train_by_mixing, train_by_sums

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rosenblatt.data import ReadOptions, Schema, TableSchema, open_examples, schema_from_dict
-from rosenblatt.data.infer import ColumnReport
 from rosenblatt.data.libsvm import looks_zero_based
 from rosenblatt.data.open import find_format
 from rosenblatt.data.schema import Column, LabelKind, LibsvmSchema
 from rosenblatt.data.source import files_in, paths_of
+from rosenblatt.data.tables.infer import ColumnReport
 from rosenblatt.engines.protocol import Engine
 from rosenblatt.engines.shards import Shard, shard_of_batches
 

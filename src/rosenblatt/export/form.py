@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.preprocess import Preprocessing
 from rosenblatt.data.schema import TableSchema
+from rosenblatt.data.tables.preprocess import Preprocessing
 from rosenblatt.learner.calibration import Link
 from rosenblatt.learner.kernel import KernelLearner
 from rosenblatt.learner.kernel.device import to_numpy

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.data.preprocess import Preprocessing
+from rosenblatt.data.tables.preprocess import Preprocessing
 from rosenblatt.export.form import Form, KernelForm
 from rosenblatt.learner.calibration import SMALLEST, Link
 from rosenblatt.learner.kernel.kernels import RBF, Poly

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rosenblatt.data.schema import Column, TableSchema
-from rosenblatt.data.values import FALSE, TRUE
+from rosenblatt.data.tables.values import FALSE, TRUE
 from rosenblatt.export.form import Form, KernelForm
 from rosenblatt.learner.calibration import SMALLEST, Link
 

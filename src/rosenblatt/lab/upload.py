@@ -8,12 +8,12 @@ import numpy as np
 from nicegui import events, ui
 
 from rosenblatt.data import BadInput, ReadOptions
-from rosenblatt.data.delimited import DelimitedSource, Rows
-from rosenblatt.data.encode import texts_of
-from rosenblatt.data.learn import TableStatistics
 from rosenblatt.data.scanners.numbers import MISSING
 from rosenblatt.data.source import signature_of
-from rosenblatt.data.values import numbers
+from rosenblatt.data.tables.delimited import DelimitedSource, Rows
+from rosenblatt.data.tables.encode import texts_of
+from rosenblatt.data.tables.learn import TableStatistics
+from rosenblatt.data.tables.values import numbers
 from rosenblatt.lab.computing import computed
 from rosenblatt.lab.frame import LabPage, button, main_button, sentence
 from rosenblatt.lab.points import HIGH, MOST, WIDE, Point, Points, counted

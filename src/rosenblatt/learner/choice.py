@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt import rules
-from rosenblatt.data.preprocess import quadratic, quadratic_size
+from rosenblatt.data.tables.preprocess import quadratic, quadratic_size
 from rosenblatt.learner.examples import CheckedExamples
 from rosenblatt.learner.learner import Learner
 from rosenblatt.learner.models.options import passes_for

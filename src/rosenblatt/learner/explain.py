@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.preprocess import Preprocessing
+from rosenblatt.data.tables.preprocess import Preprocessing
 
 BIAS = "(bias)"
 

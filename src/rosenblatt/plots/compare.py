@@ -38,8 +38,8 @@ def compare(
     seed : int, default=0
         Seed of the folds.
     prepare : optional
-        Scaling, imputation and weights of words (:class:`rosenblatt.data.preprocess.PreprocessingPlan`), fitted on the
-        training part of every fold alone; ``X`` then holds the raw rows that it takes.
+        Scaling, imputation and weights of words (:class:`rosenblatt.data.tables.preprocess.PreprocessingPlan`), fitted
+        on the training part of every fold alone; ``X`` then holds the raw rows that it takes.
 
     Returns
     -------

@@ -20,8 +20,8 @@ from rosenblatt.core.kernel_loop import FORGETTING_COST
 from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.scaling import LARGEST_VALUE, STATISTICS
 from rosenblatt.core.state import RUNNING, TOTALS
-from rosenblatt.data.preprocess import features_before
 from rosenblatt.data.schema import schema_from_dict
+from rosenblatt.data.tables.preprocess import features_before
 from rosenblatt.storage import schema
 from rosenblatt.storage.schema import (
     ANY_OBJECT,

@@ -13,7 +13,7 @@ from rosenblatt.learner.models import load
 from rosenblatt.learner.models.options import is_scaled
 
 if TYPE_CHECKING:
-    from rosenblatt.data.preprocess import Preprocessing
+    from rosenblatt.data.tables.preprocess import Preprocessing
     from rosenblatt.learner.explain import Explanation
     from rosenblatt.streams.names import NameSketch
 

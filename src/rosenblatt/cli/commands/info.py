@@ -128,7 +128,7 @@ def feature_names(model: Model) -> list[str]:
     """Return a name for every feature that has a weight: its own, or its number in the file."""
     names = _names_before_map(model)
     if model.about.get("map"):
-        from rosenblatt.data.preprocess import quadratic_names
+        from rosenblatt.data.tables.preprocess import quadratic_names
 
         return quadratic_names(names)
     return names

@@ -130,7 +130,7 @@ def _write_report(request: FitRequest, fitted: Fitted, rows: Rows, estimated: "E
     mapped = getattr(fitted.model, "mapped", lambda X: X)
     feature_names = rows.schema.feature_names
     if request.training.map and feature_names is not None:
-        from rosenblatt.data.preprocess import quadratic_names
+        from rosenblatt.data.tables.preprocess import quadratic_names
 
         feature_names = quadratic_names(feature_names)
     if estimated is not None and estimated.figures is not None:

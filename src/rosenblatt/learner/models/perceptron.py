@@ -6,7 +6,7 @@ from typing import Any
 from rosenblatt import rules
 from rosenblatt.core import hypotheses
 from rosenblatt.data.memory import memory_limit
-from rosenblatt.data.preprocess import features_before, quadratic, quadratic_size
+from rosenblatt.data.tables.preprocess import features_before, quadratic, quadratic_size
 from rosenblatt.data.textblocks import cores
 from rosenblatt.learner import Learner
 from rosenblatt.learner.examples import checked_examples

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rosenblatt.data.columnar import frame_columns, is_frame
-from rosenblatt.data.delimited import Rows
-from rosenblatt.data.encode import encode
-from rosenblatt.data.learn import learn_schema
 from rosenblatt.data.options import ReadOptions
-from rosenblatt.data.values import is_text
+from rosenblatt.data.tables.columnar import frame_columns, is_frame
+from rosenblatt.data.tables.delimited import Rows
+from rosenblatt.data.tables.encode import encode
+from rosenblatt.data.tables.learn import learn_schema
+from rosenblatt.data.tables.values import is_text
 from rosenblatt.data.words import Words
 
 MISSING = ("indicator", "mean", "median", "error")

@@ -1,7 +1,7 @@
 import pytest
 
 from rosenblatt.data import BadInput, open_examples, read_all
-from rosenblatt.data.header import read_header
+from rosenblatt.data.tables.header import read_header
 
 
 @pytest.fixture

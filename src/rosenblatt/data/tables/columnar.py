@@ -14,11 +14,11 @@ from rosenblatt.data.arrow_check import (
     reporting_damage,
     validated,
 )
-from rosenblatt.data.delimited import BadRow, Rows
 from rosenblatt.data.errors import BadInput
-from rosenblatt.data.header import SAMPLED_LINES
 from rosenblatt.data.source import compression_of, opened_binary
-from rosenblatt.data.values import as_numpy, is_text, number, take, without_nulls
+from rosenblatt.data.tables.delimited import BadRow, Rows
+from rosenblatt.data.tables.header import SAMPLED_LINES
+from rosenblatt.data.tables.values import as_numpy, is_text, number, take, without_nulls
 from rosenblatt.data.words import looks_like_text
 
 ROWS_AT_ONCE = 1 << 14  # of a block; more take more memory but no less time

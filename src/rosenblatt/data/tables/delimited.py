@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from rosenblatt.data import textblocks
 from rosenblatt.data.errors import BadInput
-from rosenblatt.data.header import UTF8, Header, read_header
 from rosenblatt.data.memory import BufferPool
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.scanners.numbers import SKIPPED, BlockStatistics, block_statistics, scan_numbers
 from rosenblatt.data.source import UTF8_MARK
+from rosenblatt.data.tables.header import UTF8, Header, read_header
+from rosenblatt.data.tables.values import arrow_strings
 from rosenblatt.data.textblocks import Block, Scanner, count, scanned
-from rosenblatt.data.values import arrow_strings
 
 QUOTED_LINE = re.compile(rb'("(?:[^"]|"")*"|[^"\t]*)(\t("(?:[^"]|"")*"|[^"\t]*))*\r?')
 QUOTED = re.compile(rb'"(?>[^"]|"")*+"')

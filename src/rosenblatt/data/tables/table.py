@@ -15,19 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.data.batch import Batch, as_written, concatenate, sparse_rows
-from rosenblatt.data.delimited import BadRow, DelimitedSource, Rows
-from rosenblatt.data.encode import Encoded, cell_of, encode, not_a_value, numbers_of
 from rosenblatt.data.errors import BadInput, BadLine, BadOption
 from rosenblatt.data.examples import Examples
-from rosenblatt.data.header import Header
-from rosenblatt.data.infer import FEW_ROWS, AmbiguousValues, ColumnReport, TargetKind, column_of_value
-from rosenblatt.data.learn import Learned, TableStatistics, learn_schema, missing_policy
 from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary, labels_of
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.scanners.numbers import MISSING, SCANNED_MISSING
 from rosenblatt.data.schema import Column, Headerless, LabelKind, Schema, TableSchema
 from rosenblatt.data.source import STANDARD_INPUT, standard_input
-from rosenblatt.data.values import absent, distinct, is_long_integer, is_text, number
+from rosenblatt.data.tables.delimited import BadRow, DelimitedSource, Rows
+from rosenblatt.data.tables.encode import Encoded, cell_of, encode, not_a_value, numbers_of
+from rosenblatt.data.tables.header import Header
+from rosenblatt.data.tables.infer import FEW_ROWS, AmbiguousValues, ColumnReport, TargetKind, column_of_value
+from rosenblatt.data.tables.learn import Learned, TableStatistics, learn_schema, missing_policy
+from rosenblatt.data.tables.values import absent, distinct, is_long_integer, is_text, number
 
 if TYPE_CHECKING:
     from rosenblatt.data.open import Opening
@@ -416,7 +416,7 @@ def open_table(opening: "Opening", separators: dict[str, str | None]) -> Example
 def _sources(
     opening: "Opening", separators: dict[str, str | None], schema: TableSchema | None, tight: bool
 ) -> list[TableSource]:
-    from rosenblatt.data.columnar import ArrowSource, ParquetSource
+    from rosenblatt.data.tables.columnar import ArrowSource, ParquetSource
 
     if opening.format not in separators:
         source = ParquetSource if opening.format == "parquet" else ArrowSource

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from rosenblatt.data.batch import as_written, sparse_rows
 from rosenblatt.data.errors import shown
 from rosenblatt.data.options import Missing
-from rosenblatt.data.preprocess import Preprocessing
 from rosenblatt.data.scanners.numbers import MISSING
 from rosenblatt.data.schema import Column, TableSchema
-from rosenblatt.data.values import (
+from rosenblatt.data.tables.preprocess import Preprocessing
+from rosenblatt.data.tables.values import (
     absent,
     are_int64,
     arrow_strings,

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rosenblatt.data import BadInput, read_all
-from rosenblatt.data.delimited import read_rows
-from rosenblatt.data.header import Header, read_header
+from rosenblatt.data.tables.delimited import read_rows
+from rosenblatt.data.tables.header import Header, read_header
 from rosenblatt.data.textblocks import Block
 
 NAMES = ["a", "b", "c"]
@@ -136,7 +136,7 @@ OPTIONS = [{"category": ["b"]}, {"category": ["b"], "at_once": True}, {"text": [
 def test_a_quoted_value_over_several_blocks_is_part_of_one_row(tmp_path, monkeypatch, options, block, packed):
     monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", block)
     monkeypatch.setattr("rosenblatt.data.textblocks.HEAD_BYTES", block)
-    monkeypatch.setattr("rosenblatt.data.header.SAMPLED_LINES", 2)
+    monkeypatch.setattr("rosenblatt.data.tables.header.SAMPLED_LINES", 2)
     inner = "".join(f"{n},9,1\n" for n in range(40))
     text = f'a,b,y\n1,2,0\n3,"4\n{inner}",0\n5,6,1\n{inner}7,"8\n{inner}{inner}","\n1"\n'
     path = tmp_path / "a.csv"

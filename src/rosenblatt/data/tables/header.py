@@ -18,8 +18,8 @@ from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.scanners.numbers import MISSING, SCANNED_MISSING
 from rosenblatt.data.schema import Headerless, TableSchema
 from rosenblatt.data.source import STANDARD_INPUT, opened, standard_input
+from rosenblatt.data.tables.values import are_codes, number, points_may_group
 from rosenblatt.data.textblocks import blocks_of_lines
-from rosenblatt.data.values import are_codes, number, points_may_group
 from rosenblatt.data.words import looks_like_text
 
 MOST_COLUMNS = 1 << 20

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from rosenblatt.data.preprocess import Moments, Preprocessing, PreprocessingPlan
+from rosenblatt.data.tables.preprocess import Moments, Preprocessing, PreprocessingPlan
 
 VALUES = st.floats(-1e6, 1e6) | st.just(np.nan)
 TABLES = arrays(np.float64, st.tuples(st.integers(1, 20), st.integers(1, 4)), elements=VALUES)

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.data.delimited import Rows
-from rosenblatt.data.encode import encode
-from rosenblatt.data.learn import learn_schema
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.schema import Column, TableSchema
-from rosenblatt.data.values import number, numbers
+from rosenblatt.data.tables.delimited import Rows
+from rosenblatt.data.tables.encode import encode
+from rosenblatt.data.tables.learn import learn_schema
+from rosenblatt.data.tables.values import number, numbers
 
 
 def schema_of(blocks, names, target=None, **options):
@@ -144,7 +144,7 @@ def test_statistics_teach_what_the_values_teach(rows, block_rows):
     except ValueError:  # both columns are constant
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rosenblatt.data.learn._known_already", lambda *_: None)
+        patch.setattr("rosenblatt.data.tables.learn._known_already", lambda *_: None)
         again = schema_of(blocks, ["a", "b"], "y")
     assert again.columns == learned.columns
     assert again.feature_names == learned.feature_names

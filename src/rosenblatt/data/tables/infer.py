@@ -14,7 +14,7 @@ import numpy as np
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.scanners.numbers import MISSING, SCANNED_MISSING, BlockStatistics
 from rosenblatt.data.schema import Column, ColumnKind, LabelKind
-from rosenblatt.data.values import (
+from rosenblatt.data.tables.values import (
     DATE_PARTS,
     ENGLISH,
     MAGNITUDE,

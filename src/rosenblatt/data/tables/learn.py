@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rosenblatt.data.delimited import Rows
-from rosenblatt.data.encode import Bad, encode_labels, numeric_columns, texts_of
-from rosenblatt.data.infer import (
+from rosenblatt.data.options import Missing, ReadOptions
+from rosenblatt.data.scanners.numbers import MISSING
+from rosenblatt.data.schema import Column, TableSchema
+from rosenblatt.data.tables.delimited import Rows
+from rosenblatt.data.tables.encode import Bad, encode_labels, numeric_columns, texts_of
+from rosenblatt.data.tables.infer import (
     ColumnReport,
     ColumnStatistics,
     Decision,
@@ -20,11 +23,8 @@ from rosenblatt.data.infer import (
     summary_of,
     target_format,
 )
-from rosenblatt.data.options import Missing, ReadOptions
-from rosenblatt.data.preprocess import MOST_SAMPLED, Moments, Preprocessing, column_medians
-from rosenblatt.data.scanners.numbers import MISSING
-from rosenblatt.data.schema import Column, TableSchema
-from rosenblatt.data.values import absent, take
+from rosenblatt.data.tables.preprocess import MOST_SAMPLED, Moments, Preprocessing, column_medians
+from rosenblatt.data.tables.values import absent, take
 from rosenblatt.data.words import DocumentCounts, count_words
 
 Read = Callable[[], Iterable[Rows]]
