@@ -4,6 +4,7 @@ import ctypes
 import shutil
 import sqlite3
 import subprocess
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
@@ -363,3 +364,78 @@ def test_every_ending_is_written(tmp_path):
     for ending in ENDINGS:
         export_model(model, tmp_path / f"model{ending}")
         assert (tmp_path / f"model{ending}").stat().st_size
+
+
+def table_of_people(path, seed, unknown=False):
+    """Write a table of numbers, money, dates, booleans, categories and percentages with gaps; return its cells."""
+    draw = np.random.default_rng(seed)
+    lines, cells = [], []
+    for _ in range(120):
+        day = date(2020, 1, 1) + timedelta(days=int(draw.integers(900)))
+        price, share = float(draw.integers(1000, 500000)) / 100, float(draw.integers(1000)) / 1000
+        row = [f"{draw.normal(5, 2):.3f}", f"${price:,.2f}", day.isoformat(), str(draw.choice(["yes", "no"]))]
+        row += [str(draw.choice(["Berlin", "O'Hara", "São Paulo"])), f"{100 * share:.1f}%"]
+        label = "dear" if price > 2500 + 800 * draw.normal() else "cheap"
+        if unknown and draw.random() < 0.3:
+            row[4] = "Tokio"
+        row = [cell if draw.random() > 0.1 else "" for cell in row]
+        lines.append(",".join(f'"{cell}"' if "," in cell else cell for cell in [*row, label]))
+        cells.append(row)
+    path.write_text("size,price,day,member,city,share,y\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return cells
+
+
+def by_hand(row, names):
+    """Return the features of a row as docs/export.md says how each is given."""
+    size, price, day, member, city, share = row
+    when = date.fromisoformat(day) if day else None
+    known = {
+        "size": float(size or "nan"),
+        "price": float(price.replace("$", "").replace(",", "") or "nan"),
+        "day.days": float("nan") if when is None else float((when - date(1970, 1, 1)).days),
+        "day.weekday": float("nan") if when is None else float(when.isoweekday()),
+        "member": {"yes": 1.0, "no": 0.0, "": float("nan")}[member],
+        "share": float(share.replace("%", "") or "nan") / 100,
+        f"city={city or '(missing)'}": 1.0,
+    }
+    return [known.get(name, 0.0) for name in names]
+
+
+@pytest.mark.parametrize("missing", ["indicator", "mean", "median"])
+@pytest.mark.parametrize("scale", [False, True])
+def test_exports_of_a_table_take_rows_as_the_documentation_says(tmp_path, missing, scale):
+    """Every kind of column, gaps and unknown categories: scores equal those of the rows that ``predict`` reads."""
+    table_of_people(tmp_path / "train.csv", 1)
+    cells = table_of_people(tmp_path / "new.csv", 2, unknown=True)
+    train = read_all(tmp_path / "train.csv", missing=missing, scale=scale)
+    new = read_all(tmp_path / "new.csv", schema=train.schema)
+    model = rosenblatt.Perceptron(max_iter=3).fit(train.X, train.y)
+    form = form_of(model, schema=train.schema)
+    raw = np.array([by_hand(row, form.names) for row in cells])
+
+    module = {}
+    exec(python_source(form), module)
+    scores = np.array([module["scores"](row)[0] for row in raw.tolist()])
+    np.testing.assert_allclose(scores, model.decision_function(new.X), rtol=1e-9, atol=1e-8)
+
+    library = compiled_c(form, tmp_path)
+    out, scores = (ctypes.c_double * 1)(), []
+    for row in raw:
+        library.rosenblatt_scores((ctypes.c_double * row.size)(*row), out)
+        scores.append(out[0])
+    np.testing.assert_allclose(scores, model.decision_function(new.X), rtol=1e-9, atol=1e-8)
+
+    as_none = [[None if value != value else value for value in row] for row in raw.tolist()]
+    table = {name: list(values) for name, values in zip(form.names, zip(*as_none, strict=True), strict=True)}
+    table |= {"member": [row[3] or None for row in cells], "city": [row[4] or None for row in cells]}
+    assert in_sqlite(sql_expression(form, train.schema), table).tolist() == model.predict(new.X).tolist()
+
+
+@pytest.mark.parametrize("cells", [["10", "20", "30"], [10, 20, 30], [10.0, 20.0, 30.0]])
+def test_sql_reads_categories_that_a_database_holds_as_numbers(tmp_path, cells):
+    path = tmp_path / "data.csv"
+    path.write_text("code,y\n" + "10,a\n20,b\n30,c\n" * 10)
+    rows = read_all(path, category="code")
+    model = rosenblatt.Perceptron().fit(rows.X, rows.y)
+    expression = sql_expression(form_of(model, schema=rows.schema), rows.schema)
+    assert in_sqlite(expression, {"code": cells}).tolist() == ["a", "b", "c"]

@@ -1,12 +1,13 @@
 """Linear forms as self-contained source: a Python module, C99, or an SQL expression."""
 
 import json
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
 
 from rosenblatt.data.schema import Column, TableSchema
-from rosenblatt.data.tables.values import FALSE, TRUE
+from rosenblatt.data.tables.values import FALSE, TRUE, number
 from rosenblatt.export.form import Form, KernelForm
 from rosenblatt.learner.calibration import SMALLEST, Link
 
@@ -432,10 +433,11 @@ def _sql_sum(form: Form, row: int, columns: tuple[Column, ...]) -> str:
         offset += column.width
         if column.categories is not None:
             cases = "".join(
-                f" WHEN {_sql_literal(value)} THEN {weight!r}"
+                f" WHEN {_sql_literal(spelling)} THEN {weight!r}"
                 for value, weight in zip(column.categories, column_weights, strict=True)
+                for spelling in _sql_spellings(value, column.index)
             )
-            terms += f" + CASE COALESCE({_sql_name(column.name)}, ''){cases} ELSE 0.0 END"
+            terms += f" + CASE COALESCE({_sql_text(column)}, ''){cases} ELSE 0.0 END"
             continue
         for j, name in enumerate(column.features, first):
             value = _sql_name(name)
@@ -443,9 +445,26 @@ def _sql_sum(form: Form, row: int, columns: tuple[Column, ...]) -> str:
     return terms
 
 
+def _sql_text(column: Column) -> str:
+    """Return a discrete column as text: where categories are numbers, a database may hold them as such."""
+    categories, name = column.categories or (), _sql_name(column.name)
+    if all(number(category) is None for category in categories):
+        return name
+    return f"CAST({name} AS CHAR({max(64, *(len(category) + 1 for category in categories))}))"
+
+
+def _sql_spellings(category: str, others: Container[str]) -> list[str]:
+    """Return a category and, of a whole number, the other text that databases make of it: 2 and 2.0."""
+    if number(category) is None:
+        return [category]
+    other = category.removesuffix(".0") if category.endswith(".0") else f"{category}.0"
+    whole = other.removesuffix(".0").removeprefix("-").isdecimal()
+    return [category, other] if whole and other not in others else [category]
+
+
 def _sql_truth(name: str) -> str:
     """Return 1 or 0 for a boolean column in any of its spellings, else NULL."""
-    text = f"LOWER(CAST({name} AS VARCHAR(8)))"
+    text = f"LOWER(CAST({name} AS CHAR(8)))"
     true, false = (
         ", ".join(_sql_literal(word) for word in sorted({*words, f"{number}.0"}))
         for words, number in ((TRUE, "1"), (FALSE, "0"))

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from rosenblatt.data import BadInput, read_all
+from rosenblatt.data import BadInput, open_examples, read_all
 from rosenblatt.data.named.json_lines import flattened
 from rosenblatt.data.words import Words
 
@@ -109,3 +109,26 @@ def test_values_that_may_share_a_hash_stay_finite(tmp_path):
     assert np.isfinite(read_all(path).X.data).all()
     with pytest.raises(BadInput, match=r"a.jsonl:1:1: the values of this line add up beyond a float64"):
         read_all(path, hash_bits=1)
+
+
+def test_strings_that_are_numbers_or_dates_are_reported(tmp_path):
+    """They stay categories, one feature each, and the reader says so with the way out."""
+    path = tmp_path / "data.jsonl"
+    rows = [
+        {
+            "price": f"${k + 1},234.00",
+            "day": f"2024-01-{k + 1:02}",
+            "code": f"A{k}",
+            "size": k,
+            "y": "ab"[k % 2],
+        }
+        for k in range(25)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    examples = open_examples(path)
+    (note,) = examples.notes
+    assert "the strings of 'day' are dates, as '2024-01-01'" in note
+    assert "the strings of 'price' are numbers, as '$1,234.00'" in note
+    assert "'code'" not in note
+    assert "Write numbers without quotes, or the rows as CSV or Parquet" in note
+    assert read_all(path).X.shape[1] == 25 * 3 + 1

@@ -188,3 +188,41 @@ def test_a_target_of_nothing_but_nan_is_text(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("c0,c1,y\n1,1,nan")
     assert read_all(path, exact=True).y.tolist() == ["nan"]
+
+
+@pytest.mark.parametrize("options", [{}, {"scale": True}])
+def test_rows_of_numbers_with_gaps_are_scanned_in_every_reading(write, options, monkeypatch):
+    """A table whose incomplete rows are dropped is not parsed again as text."""
+    text = "".join(f"{k}.5,{k % 7},{k % 2}\n" if k % 9 else f",{k % 7},{k % 2}\n" for k in range(1, 91))
+    path = write("a,b,y\n" + text)
+
+    def slow(*_):
+        raise AssertionError("cells are looked at one by one")
+
+    for module in ("encode", "learn"):
+        monkeypatch.setattr(f"rosenblatt.data.tables.{module}.numeric_columns", slow)
+    examples = open_examples(path, missing="drop", **options)
+    rows = [batch.X for batch in examples]
+    assert sum(X.shape[0] for X in rows) == 80
+    assert examples.dropped == 10
+    if not options:
+        assert np.vstack(rows)[:, 0].tolist() == [k + 0.5 for k in range(1, 91) if k % 9]
+
+
+def test_a_target_is_read_in_the_notation_of_training(write):
+    """Numbers of a later file that are also plain numbers are read with the decimal mark of the model."""
+    train = read_all(write("".join(["a;y\n", *(f"{k};{k + 1}.{100 + k},25\n" for k in range(30))])))
+    later = read_all(
+        write("".join(["a;y\n", *(f"{k};{k + 1}.{100 + k}\n" for k in range(30))])), schema=train.schema
+    )
+    assert later.y.tolist() == [1000.0 * (k + 1) + 100 + k for k in range(30)]
+
+
+def test_a_missing_target_names_ways_out_that_exist(write):
+    path = write("a,y\n1.5,2.5\n3.5,\n4.5,1.25\n7.5,3.5\n")
+    with pytest.raises(
+        BadInput, match=r"csv:3:5: the target 'y' has no value: .*missing='drop'.*skip_bad"
+    ) as error:
+        read_all(path)
+    assert "drop the column" not in str(error.value)
+    assert read_all(path, missing="drop").y.size == 3

@@ -35,6 +35,7 @@ ROWS_AT_ONCE = 8192
 HEAD_BYTES = 1 << 16  # from which target and prose are inferred
 DEFAULT_TARGETS = ("label", "target", "class", "y")
 DEEPEST = 20
+MANY_STRINGS = 20  # different strings of a field that are looked at for numbers and dates
 # Group 1: a string; group 2: the colon after it, which makes it a name.
 TOKEN = re.compile(rb'("(?:[^"\\]|\\.)*+")(\s*+:)?|-?[A-Za-z]+|[{}\[\]]')
 
@@ -143,7 +144,7 @@ class JsonExamples(NamedExamples):
 
     def __init__(self, opening: "Opening", schema: NamedSchema | None) -> None:
         options, target = opening.options, opening.options.target
-        head = _head(opening.paths[0])
+        head, measured = _head(opening.paths[0]), list[str]()
         required = (
             schema is None and target is not None
         )  # every line must have a label, whatever the head has
@@ -152,10 +153,16 @@ class JsonExamples(NamedExamples):
             target = target or _default_target(opening.paths[0], head)
             text = options.text or _prose(head, target)
             words = options.weighted_words(any_text=bool(text))
+            measured = _measured_strings(head, {target, *text})
             schema = NamedSchema((), options.hash_bits, target, _label_kind(head, target), text, words)
         elif target is not None:
             schema = replace(schema, target=target)
         super().__init__(opening, schema, grow)
+        if measured:
+            self.notes.append(
+                f"{self.path}: {'; '.join(measured)}: every different string is a feature of its own. Write numbers "
+                "without quotes, or the rows as CSV or Parquet, whose columns are read as numbers and dates"
+            )
         if STANDARD_INPUT in self._paths and self._tfidf and not (self._streaming or self._fitted):
             standard_input().spool()  # two passes: for the document counts, then for the rows
         self._labelled = options.labels and (required or any(schema.target in record for record in head))
@@ -372,6 +379,25 @@ def _prose(head: list[dict[str, Any]], target: str | None) -> tuple[str, ...]:
         if looks_like_text(values):
             prose.append(key)
     return tuple(prose)
+
+
+def _measured_strings(head: list[dict[str, Any]], others: set[str | None]) -> list[str]:
+    """Return a remark on each field whose strings are numbers or dates, which a table would read as such.
+
+    A value of JSON has a type, and every line is read for itself, so a string stays a category.
+    """
+    remarks = []
+    for field in sorted({key for record in head for key in record} - others):
+        values = list(dict.fromkeys(each[field] for each in head if isinstance(each.get(field), str)))
+        if len(values) < MANY_STRINGS or not any(character.isdigit() for character in values[0]):
+            continue
+        from rosenblatt.data.tables.infer import column_of_value  # imports pyarrow
+
+        columns = [column_of_value(field, value) for value in values[:MANY_STRINGS]]
+        if all(column.categories is None for column in columns):
+            kind = "dates" if columns[0].parts else "numbers"
+            remarks.append(f"the strings of {field!r} are {kind}, as {shown(values[0])}")
+    return remarks
 
 
 class BadValue(ValueError):

@@ -36,6 +36,8 @@ from rosenblatt.data.words import Words, count_words
 
 Columns = Mapping[str, Any]  # name -> pyarrow array of strings or of numbers, or an array of float64
 NO_LABEL = ("", "?")  # of a target that is text
+FILL_IN = "fill it in, drop the column, choose how with missing (--missing)"
+NAME_IT = "fill it in, drop such rows with missing='drop' (--missing drop)"
 Bad = dict[int, tuple[str, str]]  # row -> reason, and name of the column
 
 
@@ -111,6 +113,32 @@ def encode(
     return Encoded(X, y, np.flatnonzero(keep), bad, dropped, unseen)
 
 
+def plain_numbers(
+    columns: Columns,
+    scanned: NDArray[np.float64] | None,
+    schema: TableSchema,
+    policy: Missing,
+    any_missing: bool,
+    labelled: bool = True,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None] | None:
+    """Return the raw features of a block that was scanned as one matrix of numbers, and the mask of complete rows.
+
+    The mask is None where no row is dropped. The answer is None if the block was not scanned as numbers, or if a
+    missing value in it is an error: :func:`numeric_columns` and :func:`encode_labels` then report it.
+    """
+    if scanned is None or schema.target_format is not None or not all(c.plain for c in schema.columns):
+        return None
+    y = columns[schema.target] if labelled and schema.target is not None else None
+    places = [list(columns).index(column.name) for column in schema.columns]
+    X = scanned if places == list(range(scanned.shape[1])) else scanned[:, places]
+    if not any_missing:
+        return X, None
+    if policy == "drop" and schema.labels != "text":
+        complete = ~np.isnan(X @ np.zeros(X.shape[1]))  # 0 · NaN is NaN; faster than a mask of all values
+        return X, complete if y is None else complete & ~np.isnan(y)
+    return None if policy in ("refuse", "drop") or (y is not None and np.isnan(y).any()) else (X, None)
+
+
 def numeric_columns(
     columns: Columns, schema: TableSchema, policy: Missing
 ) -> tuple[NDArray[np.float64], Bad, NDArray[np.bool_]]:
@@ -154,15 +182,12 @@ def cell_of(cells: Any, row: int) -> Any:
     return cells[row] if isinstance(cells, np.ndarray) else cells[row].as_py()
 
 
-def not_a_value(value: Any, column: Column | None = None) -> str:
+def not_a_value(value: Any, column: Column | None = None, way_out: str = FILL_IN) -> str:
     """Return the error for a value that is not a finite number, a boolean or a date, as its column requires."""
     text = "" if value is None or value != value else str(value)  # noqa: PLR0124 (NaN)
     if text in MISSING:
         as_written = f" ({shown(text)})" if text else ""
-        return (
-            f"has no value{as_written}: fill it in, drop the column, choose how with missing (--missing), or skip "
-            "such lines with skip_bad (--skip-bad)"
-        )
+        return f"has no value{as_written}: {way_out}, or skip such lines with skip_bad (--skip-bad)"
     kind = "a number" if number(text) is None else "a finite number"
     if column is not None and column.kind != "numeric":
         kind = "a boolean" if column.boolean else "a date in ISO 8601, as in 2024-02-29"
@@ -189,10 +214,7 @@ def encode_labels(
             without = codes == texts.index(text)
             incomplete |= without
             if policy != "drop":
-                reason = (
-                    f"the target {name!r} has no value: write its label, or skip such lines with skip_bad "
-                    "(--skip-bad)"
-                )
+                reason = f"the target {name!r} {not_a_value(None, way_out=NAME_IT)}"
                 for row in np.flatnonzero(without).tolist():
                     bad.setdefault(row, (reason, str(name)))
         return np.array(texts, dtype=np.str_)[codes]
@@ -203,9 +225,8 @@ def encode_labels(
         incomplete |= gaps
         as_column = Column(str(name), format=form)
         for row in np.flatnonzero(odd & ~gaps if policy == "drop" else odd).tolist():
-            bad.setdefault(
-                row, (f"the target {name!r} {not_a_value(cell_of(column, row), as_column)}", str(name))
-            )
+            reason = f"the target {name!r} {not_a_value(cell_of(column, row), as_column, NAME_IT)}"
+            bad.setdefault(row, (reason, str(name)))
     if kind == "integer" and (np.abs(values) >= 2.0**53).any() and are_int64(column):
         return as_numpy(column.cast(pa.int64()))  # too long for a float64
     _note_rounded(

@@ -11,7 +11,7 @@ from rosenblatt.data.options import Missing, ReadOptions
 from rosenblatt.data.scanners.numbers import MISSING
 from rosenblatt.data.schema import Column, TableSchema
 from rosenblatt.data.tables.delimited import Rows
-from rosenblatt.data.tables.encode import Bad, encode_labels, numeric_columns, texts_of
+from rosenblatt.data.tables.encode import Bad, encode_labels, numeric_columns, plain_numbers, texts_of
 from rosenblatt.data.tables.infer import (
     ColumnReport,
     ColumnStatistics,
@@ -296,7 +296,7 @@ class ValueLearner:
         """Add a block."""
         if not rows.lines.size:
             return
-        numeric, keep = _good_rows(rows.columns, self._schema, self._policy)
+        numeric, keep = _good_rows(rows, self._schema, self._policy)
         numeric = numeric if keep.all() else numeric[keep]
         self._moments.update(numeric)
         if self._sample is not None:
@@ -365,10 +365,15 @@ class ValueLearner:
 
 
 def _good_rows(
-    columns: Any, schema: TableSchema, policy: Missing
+    rows: Rows, schema: TableSchema, policy: Missing
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the raw numbers of all rows, and which rows are learned from."""
-    bad: Bad
+    columns, bad = rows.columns, Bad()
+    scanned = plain_numbers(columns, rows.numbers, schema, policy, rows.any_missing)
+    if scanned is not None:
+        X, complete = scanned
+        keep = np.ones(rows.lines.size, bool) if complete is None else complete
+        return np.asfortranarray(X), keep  # sums of columns round alike, however the numbers were read
     numeric, bad, incomplete = numeric_columns(columns, schema, policy)
     if schema.target is not None:
         encode_labels(columns[schema.target], schema, bad, incomplete, policy)

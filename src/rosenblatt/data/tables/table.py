@@ -18,12 +18,12 @@ from rosenblatt.data.batch import Batch, as_written, concatenate, sparse_rows
 from rosenblatt.data.errors import BadInput, BadLine, BadOption
 from rosenblatt.data.examples import Examples
 from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary, labels_of
-from rosenblatt.data.options import ReadOptions
+from rosenblatt.data.options import Missing, ReadOptions
 from rosenblatt.data.scanners.numbers import MISSING, SCANNED_MISSING
 from rosenblatt.data.schema import Column, Headerless, LabelKind, Schema, TableSchema
 from rosenblatt.data.source import STANDARD_INPUT, standard_input
 from rosenblatt.data.tables.delimited import BadRow, DelimitedSource, Rows
-from rosenblatt.data.tables.encode import Encoded, cell_of, encode, not_a_value, numbers_of
+from rosenblatt.data.tables.encode import Encoded, cell_of, encode, not_a_value, numbers_of, plain_numbers
 from rosenblatt.data.tables.header import Header
 from rosenblatt.data.tables.infer import FEW_ROWS, AmbiguousValues, ColumnReport, TargetKind, column_of_value
 from rosenblatt.data.tables.learn import Learned, TableStatistics, learn_schema, missing_policy
@@ -96,6 +96,7 @@ class TableExamples(Examples):
         self._options = options
         self._learned: Learned | None = None
         self._held: list[tuple[TableSource, Rows]] = []
+        self._side_by_side = 0  # columns that the statistics read as one matrix of numbers
         if schema is not None and not isinstance(schema, TableSchema):
             known = (
                 "LIBSVM text without column names" if schema.feature_names is None else "another kind of file"
@@ -217,10 +218,10 @@ class TableExamples(Examples):
             if as_numbers and not all(header.numbers for header in self._headers):
                 continue
             statistics, agreed = TableStatistics(names, self._target, self._separator), True
+            self._side_by_side = len(names) if as_numbers else 0
             self._held = []
             for source in self._sources:
-                side_by_side = len(names) if as_numbers else 0
-                for rows, _ in source.rows(self._wanted(names), side_by_side, statistics=True):
+                for rows, _ in source.rows(self._wanted(names), self._side_by_side, statistics=True):
                     if rows.lines.size:
                         statistics.update(rows)
                     agreed = not as_numbers or statistics.all_numbers
@@ -242,7 +243,7 @@ class TableExamples(Examples):
             yield from self._held
             return
         for source in self._sources:
-            for rows, _ in source.rows(self._wanted(names)):
+            for rows, _ in source.rows(self._wanted(names), self._side_by_side):
                 yield source, rows
 
     def _encoder(self, schema: TableSchema, prepared: bool) -> Callable[[Rows], Encoded]:
@@ -273,7 +274,7 @@ class TableExamples(Examples):
             return
         names = [column.name for column in schema.columns]
         plain = all(column.plain for column in schema.columns)
-        plain &= self._target is None or schema.labels != "text"
+        plain &= self._target is None or (schema.labels != "text" and schema.target_format is None)
         for source in self._sources:
             for rows, encoded in source.rows(self._wanted(names), len(names) if plain else 0, encoder):
                 yield source, rows, encoded
@@ -345,25 +346,22 @@ class TableExamples(Examples):
 
 
 def _encode_numbers(
-    rows: Rows, schema: TableSchema, labelled: bool, prepared: bool, policy: str
+    rows: Rows, schema: TableSchema, labelled: bool, prepared: bool, policy: Missing
 ) -> Encoded | None:
-    """Encode a block of numbers without copying; None if that is not possible."""
-    if rows.numbers is None or (rows.any_missing and policy in ("refuse", "drop")):
+    """Encode a block of numbers as it was scanned; None if that is not possible."""
+    known = plain_numbers(rows.columns, rows.numbers, schema, policy, rows.any_missing, labelled)
+    if known is None:
         return None
-    if not all(column.plain for column in schema.columns):
-        return None
+    X, complete = known
     y = rows.columns[schema.target] if labelled and schema.target is not None else None
-    if y is not None and rows.any_missing and np.isnan(y).any():
-        return None
-    X = rows.numbers
-    places = [list(rows.columns).index(column.name) for column in schema.columns]
-    if places != list(range(X.shape[1])):
-        X = X[:, places]
+    places = np.arange(rows.lines.size) if complete is None else np.flatnonzero(complete)
+    if complete is not None:
+        X, y = X[places], None if y is None else y[places]
     if prepared and schema.preprocessing is not None:
-        X = schema.preprocessing.apply(X, complete=not rows.any_missing)
+        X = schema.preprocessing.apply(X, complete=complete is not None or not rows.any_missing)
     if y is not None and schema.labels == "integer":
         y = as_written(y)
-    return Encoded(X, y, np.arange(rows.lines.size), {}, 0, Counter())
+    return Encoded(X, y, places, {}, rows.lines.size - places.size, Counter())
 
 
 def _bad_rows(rows: Rows, encoded: Encoded) -> list[BadRow]:
