@@ -33,7 +33,6 @@ SENTENCES = {
     "HardMargin": "Hard margin: the largest margin of a hyperplane{origin} lies between two bounds.",
     "SoftMargin": "Soft margin: the least objective of a hyperplane{origin} lies between two bounds.",
 }
-ABOUT_SEPARABILITY = ("Separable", "Inseparable", "QuasiSeparable")
 
 
 def report_of(proof: Any, rows: Rows) -> dict[str, Any]:

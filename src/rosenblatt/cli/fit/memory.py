@@ -1,9 +1,10 @@
 """``fit`` on what memory holds: all rows are read, then learned from."""
 
+import csv
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rosenblatt.cli.errors import refuse_data
+from rosenblatt.cli.errors import refuse, refuse_data
 from rosenblatt.cli.fit.estimate import (
     Estimated,
     calibration_in,
@@ -23,6 +24,8 @@ from rosenblatt.learner.models.options import is_scaled, with_default_rule
 if TYPE_CHECKING:
     from rosenblatt.learner.models import TrainingOptions
 
+MOST_WEIGHTS = 4  # bias and weights shown in a table of --trace; the file holds all of them
+MOST_UPDATES = 200  # that it shows
 PROOF_SECONDS = 5.0  # that the report of a model may take to decide whether the rows are separable
 
 
@@ -91,9 +94,7 @@ def fit_in_memory(request: FitRequest) -> dict[str, Any]:
         _write_report(request, fitted, rows, estimated)
         report["report"] = output.report
     if output.trace is not None:
-        from rosenblatt.cli.fit.trace import write_trace
-
-        report["trace"] = write_trace(output.trace, model, rows, output.json)
+        report["trace"] = _write_trace(output.trace, model, rows, output.json)
     return report
 
 
@@ -232,3 +233,77 @@ def _test(model: Model, rows: Rows) -> dict[str, Any]:
     unseen = unseen_labels(rows.y, codes_of(rows.y, model.classes))
     note_unseen_labels(rows.source, unseen, model.classes)
     return {**rows.about(), **({"unseen_labels": unseen} if unseen else {})}
+
+
+def _write_trace(path: str, model: "Model", rows: Rows, as_json: bool) -> dict[str, Any]:
+    """Write the updates of a run to a CSV file or as a table; return where they are and how their rows are counted."""
+    from rosenblatt.learner.history import updates_of
+
+    if model.learner.ledger is None:
+        refuse("--trace: this rule records no updates of weights; choose another --rule")
+    names = rows.schema.feature_names or [f"x{j}" for j in range(1, model.n_features + 1)]
+    updates = updates_of(model.learner)
+    header = ["update", "clock", "row", "line", "label", "class", "score", "tau"]
+    counting = {"rows_counted": "from 1, in the order of the file"}
+    if path == "-" and as_json:
+        records = [_update_record(each, rows) for each in updates]
+        return {"file": path, **counting, "weights": ["bias", *names], "updates": records}
+    if path == "-":
+        _print_updates(updates, rows, names)
+        total = len(model.learner.ledger)
+    else:
+        import io
+
+        from rosenblatt.storage import replacing
+
+        total = 0
+        with replacing(path) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow(
+                [*header, *(f"{name} {when}" for when in ("before", "after") for name in ("bias", *names))]
+            )
+            for each in updates:
+                total = each.update
+                place = [each.update, f"{each.clock:g}", each.row, rows.where(each.row - 1)]
+                writer.writerow(
+                    [*place, each.label, each.of_class, each.score, each.tau, *each.before, *each.after]
+                )
+            text.flush()
+            text.detach()
+    return {"file": path, **counting, "updates": total}
+
+
+def _update_record(update: Any, rows: Rows) -> dict[str, Any]:
+    """Return an update as JSON holds it."""
+    fields = {**update._asdict(), "line": rows.where(update.row - 1)}
+    fields |= {"class": fields.pop("of_class")}
+    return fields | {when: fields[when].tolist() for when in ("before", "after")}
+
+
+def _print_updates(updates: Any, rows: Rows, names: list[str]) -> None:
+    """Print the first updates with their first weights."""
+    from itertools import islice
+
+    from rich.text import Text
+
+    from rosenblatt.cli.output import columns, number, show
+
+    shown = [*islice(updates, MOST_UPDATES + 1)]
+    several = any(each.of_class != shown[0].of_class for each in shown)
+    table = columns(
+        "clock", "row", "line", "label", *(["class"] if several else []), "score", "w before", "w after"
+    )
+    for each in shown[:MOST_UPDATES]:
+        weights = [
+            " ".join(number(value) for value in vector[:MOST_WEIGHTS])
+            + (" …" if len(vector) > MOST_WEIGHTS else "")
+            for vector in (each.before, each.after)
+        ]
+        cells = [f"{each.clock:g}", f"{each.row}", f"{rows.where(each.row - 1)}", each.label]
+        cells += [each.of_class] if several else []
+        table.add_row(*(Text(cell) for cell in (*cells, number(each.score), *weights)))
+    order = ", ".join(["bias", *names[: MOST_WEIGHTS - 1]])
+    more = ["more updates follow: name a file with --trace FILE"] if len(shown) > MOST_UPDATES else []
+    about = f"every update; rows count from 1 in the order of the file; weights are {order}"
+    show(Text(about, style="dim"), table, *(Text(line, style="dim") for line in more), "")

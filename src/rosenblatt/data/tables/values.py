@@ -277,14 +277,6 @@ def _cast_where_not_missing(column: Any) -> NDArray[np.float64]:
     return parsed
 
 
-def without_missing(column: Any) -> Any:
-    """Return a column of strings with every spelling of a missing value as the empty string."""
-    import pyarrow.compute as pc
-
-    missing = pc.is_in(column, _missing())
-    return pc.if_else(missing, arrow_strings([""])[0], column) if pc.any(missing).as_py() else column
-
-
 def absent(column: Any) -> NDArray[np.bool_]:
     """Return the mask of missing values."""
     import pyarrow as pa
