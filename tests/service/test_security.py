@@ -16,6 +16,8 @@ import uvicorn
 from fastapi import FastAPI
 from tests.patience import SECONDS
 from tests.service.server import served
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 from websockets.sync import client
 
@@ -492,6 +494,48 @@ def test_what_surrounds_chunks_is_limited(open_to_all, body):
             wire.sendall(body)
         waited(wire)  # the service closes it long before its deadline
     assert open_to_all.client.get("/healthz").status_code == 200
+
+
+def test_tiny_chunks_are_not_all_parsed_before_they_are_refused():
+    class Transport:
+        closing, sent = False, b""
+
+        def get_extra_info(self, name):
+            return ("192.0.2.1", 5) if name == "peername" else None
+
+        def write(self, data):
+            self.sent += data
+
+        def close(self):
+            self.closing = True
+
+        def is_closing(self):
+            return self.closing
+
+        def pause_reading(self):
+            pass
+
+    async def feed():
+        transport, config = Transport(), uvicorn.Config(echo)
+        protocol = connections.limited_protocol(Settings())(config, ServerState(), {})
+        protocol.connection_made(transport)
+        protocol.data_received(
+            b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 40_000
+        )
+        assert transport.closing
+        protocol.connection_lost(None)
+
+    parsed = []
+    on_body = HttpToolsProtocol.on_body
+
+    def counted(self, body):
+        parsed.append(body)
+        on_body(self, body)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(HttpToolsProtocol, "on_body", counted)
+        asyncio.run(feed())
+    assert 0 < len(parsed) <= connections.MAX_FRAMING_BYTES // connections.MIN_CHUNK_BYTES
 
 
 def test_a_pipeline_is_answered_in_order_and_limited(open_to_all):

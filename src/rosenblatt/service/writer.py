@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequen
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import LEDGER_AT_ONCE, Models, add_to
@@ -34,10 +34,10 @@ from rosenblatt.service.schemas import (
     Portraits,
     feedback_on,
 )
-from rosenblatt.service.snapshots import content_of, freeze, restore
+from rosenblatt.service.snapshots import freeze, open_copy, restore
 from rosenblatt.service.store import Fresh, JournalPlace, JournalRow, Store
 from rosenblatt.service.warmup import is_ready, prepare
-from rosenblatt.web.refusals import Busy, Closing, Conflict, Gone, Refusal, StoreDown, Unknown
+from rosenblatt.web.refusals import Busy, Closing, Conflict, Gone, Refusal, StoreDown, TooLarge, Unknown
 
 T = TypeVar("T")
 log = logging.getLogger("rosenblatt.service")
@@ -45,6 +45,8 @@ AT_ONCE = 512  # feedbacks in one transaction
 BULK_AT_ONCE = 64  # feedbacks of a bulk that go through the queue together
 MOST_WAITING = 2048
 MOST_LARGE = 64  # large requests that are worked on or wait for their turn
+MOST_DOWNLOADS = 8  # models that are sent as files at a time
+MOST_PORTRAYED = 100_000  # classes × features of each in one answer
 WRITER_STOPPED = "the thread that writes the journal has stopped: restart the service"
 PROBE_SECONDS = 1.0  # between two attempts to write while the store cannot be written to
 REMEMBER_SECONDS = 0.25  # a killed process loses the ids of predictions of so long
@@ -242,7 +244,7 @@ class Service:
         self._large = ThreadPoolExecutor(
             1, "large-requests"
         )  # one: the loop gets every other turn of the GIL
-        self._large_waiting = 0
+        self._large_waiting = self._downloads = 0
         self._turn = asyncio.Semaphore(1)
         self._snapping: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -343,6 +345,12 @@ class Service:
         """Return the features that speak most for each class."""
         async with self.turn():
             model = self.models.model(name)
+            classes = len(model.learner.labels)
+            if top * classes > MOST_PORTRAYED:
+                raise TooLarge(
+                    f"model {name!r} has {classes:,} classes, and classes × features of each may be "
+                    f"{MOST_PORTRAYED:,}: ask with a smaller top, at most {MOST_PORTRAYED // classes:,}"
+                )
             frozen = await self.read(model.learner.frozen)
             return await self.aside(model.portraits, top, frozen)
 
@@ -352,11 +360,23 @@ class Service:
             frozen = await self.read(self.models.model(name).learner.frozen)
             return await self.aside(frozen.fingerprint)
 
-    async def file_of(self, name: str) -> bytes:
-        """Return a model as a file."""
+    @asynccontextmanager
+    async def file_of(self, name: str) -> AsyncIterator[BinaryIO]:
+        """Yield a model as an open file; as many at a time as disk and memory have room for, however slowly read."""
+        if self._downloads >= MOST_DOWNLOADS:
+            raise Busy(f"{self._downloads} models are being downloaded: try again in a moment")
+        self._downloads += 1
+        try:
+            with await self._copy_of(name) as file:
+                yield file
+        finally:
+            self._downloads -= 1
+
+    async def _copy_of(self, name: str) -> BinaryIO:
+        """Return a model as an open file; the copy in memory is gone then."""
         async with self.turn():
             frozen = await self.read(freeze, self.models.model(name))
-            return await asyncio.to_thread(content_of, self.models.store.folder, frozen)
+            return await asyncio.to_thread(open_copy, self.models.store.folder, frozen)
 
     async def ledger(self, name: str, after: int = 0, limit: int = 100) -> list[LedgerLine]:
         """Return lines of a model's ledger after a feedback: examples predicted wrongly, or that moved the weights."""
