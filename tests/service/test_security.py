@@ -228,6 +228,15 @@ def test_a_hash_belongs_to_a_token_and_begins_a_comment_line(tmp_path):
     assert read_tokens(path) == (("admin", "0123456789abc#ef"), ("read", "#fedcba9876543210"))
 
 
+def test_a_token_with_two_scopes_and_a_file_that_is_no_text_are_refused(tmp_path):
+    path = token_file(tmp_path, "read 0123456789abcdef\nadmin 0123456789abcdef\n")
+    with pytest.raises(ValueError, match=":2: this token is given twice"):
+        read_tokens(path)
+    path.write_bytes(b"\xff\xfe0123456789abcdef")
+    with pytest.raises(ValueError, match="tokens.*: not UTF-8 text"):
+        read_tokens(path)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="modes say nothing about others here")
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o660])
 def test_a_token_file_that_others_can_read_is_refused(tmp_path, mode):
