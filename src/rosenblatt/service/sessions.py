@@ -51,7 +51,9 @@ def read_tokens(path: str | Path) -> tuple[tuple[str, str], ...]:
                 "make one with: python -c 'import secrets; print(secrets.token_urlsafe())'"
             )
         if any(token == known for _, known in tokens):
-            raise ValueError(f"{path}:{number}: this token is given twice: keep the line with the scope it has")
+            raise ValueError(
+                f"{path}:{number}: this token is given twice: keep the line with the scope it has"
+            )
         tokens.append((scope, token))
     if not tokens:
         raise ValueError(f"{path}: no token in it: write 'SCOPE TOKEN' on a line")
