@@ -1,15 +1,18 @@
 """Large requests: budgeted, read beside the loop, scored in slices; everybody else is answered meanwhile."""
 
+import contextlib
 import json
 import select
 import socket
 
 import httpx
 import pytest
-from tests.patience import SECONDS
+from tests.patience import SECONDS, wait_until
 from tests.service.server import served
 
 from rosenblatt.data.words import Words
+from rosenblatt.service.model import Model, settings_of
+from rosenblatt.service.writer import MOST_DOWNLOADS
 
 CLASSES = [f"class {at}" for at in range(50)]
 NAMES = 20_000
@@ -43,6 +46,7 @@ LARGE = {
         "/v1/models/m/predict",
         {"examples": [{"text": f"offer {at} " * 190} for at in range(1000)]},
     ),
+    "small, of many examples": ("POST", "/v1/models/m/predict", {"examples": [{}] * 1000}),
     "one text": ("POST", "/v1/models/m/predict", {"text": "free offer " * 90_000}),
     "feedback": ("POST", "/v1/models/m/feedback", {"text": "free offer " * 90_000, "label": CLASSES[1]}),
 }
@@ -145,3 +149,34 @@ def test_many_combining_marks_take_linear_time():
 def test_a_long_text_is_cut_as_a_short_one():
     words = ["don't", "panic", "x1"] * 10_000
     assert Words().cut(" ".join(words)) == words
+
+
+def test_features_of_every_class_are_budgeted(service):
+    answer = service.get("many/explain", top=101)
+    assert answer.status_code == 413
+    assert "at most 100" in answer.json()["message"]
+    assert len(service.get("many/explain", top=100).json()["classes"]) == 1000
+
+
+def test_downloads_that_nobody_reads_are_few_and_not_in_memory(tmp_path):
+    with served(tmp_path / "store") as service, contextlib.ExitStack() as wires:
+        service.put("wide", hash_bits=20)  # 17 MB: more than sockets hold
+        assert service.post("wide/feedback", label="a", features={"x": 1.0}).status_code == 200
+        assert service.post("wide/feedback", label="b", features={"x": -1.0}).status_code == 200
+        host, _, port = service.url.removeprefix("http://").partition(":")
+        for _ in range(MOST_DOWNLOADS):
+            wire = wires.enter_context(socket.create_connection((host, int(port)), timeout=SECONDS))
+            wire.sendall(b"GET /v1/models/wide/snapshot HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            assert b" 200 " in wire.recv(100).split(b"\r\n")[0]
+        refused = service.get("wide/snapshot")
+        assert refused.status_code == 429
+        assert "being downloaded" in refused.json()["message"]
+        assert service.post("wide/predict", features={"x": 1.0}).json()["label"] == "a"
+        wires.close()
+        wait_until(lambda: service.get("wide/snapshot").status_code == 200)
+        file = tmp_path / "wide.safetensors"
+        file.write_bytes(service.get("wide/snapshot").content)
+        twin = Model(0, "twin", settings_of(file))
+        twin.load(file)
+        assert twin.learner.fingerprint() == service.get("wide", fingerprint=True).json()["fingerprint"]
+        assert not list((tmp_path / "store").glob(".download-*"))

@@ -16,6 +16,8 @@ import uvicorn
 from fastapi import FastAPI
 from tests.patience import SECONDS
 from tests.service.server import served
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 from websockets.sync import client
 
@@ -224,6 +226,15 @@ def test_a_bad_token_file_is_named_with_its_line(tmp_path, content, reason):
 def test_a_hash_belongs_to_a_token_and_begins_a_comment_line(tmp_path):
     path = token_file(tmp_path, "# mine\n0123456789abc#ef\n\nread   #fedcba9876543210\n")
     assert read_tokens(path) == (("admin", "0123456789abc#ef"), ("read", "#fedcba9876543210"))
+
+
+def test_a_token_with_two_scopes_and_a_file_that_is_no_text_are_refused(tmp_path):
+    path = token_file(tmp_path, "read 0123456789abcdef\nadmin 0123456789abcdef\n")
+    with pytest.raises(ValueError, match=":2: this token is given twice"):
+        read_tokens(path)
+    path.write_bytes(b"\xff\xfe0123456789abcdef")
+    with pytest.raises(ValueError, match="tokens.*: not UTF-8 text"):
+        read_tokens(path)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes say nothing about others here")
@@ -492,6 +503,48 @@ def test_what_surrounds_chunks_is_limited(open_to_all, body):
             wire.sendall(body)
         waited(wire)  # the service closes it long before its deadline
     assert open_to_all.client.get("/healthz").status_code == 200
+
+
+def test_tiny_chunks_are_not_all_parsed_before_they_are_refused():
+    class Transport:
+        closing, sent = False, b""
+
+        def get_extra_info(self, name):
+            return ("192.0.2.1", 5) if name == "peername" else None
+
+        def write(self, data):
+            self.sent += data
+
+        def close(self):
+            self.closing = True
+
+        def is_closing(self):
+            return self.closing
+
+        def pause_reading(self):
+            pass
+
+    async def feed():
+        transport, config = Transport(), uvicorn.Config(echo)
+        protocol = connections.limited_protocol(Settings())(config, ServerState(), {})
+        protocol.connection_made(transport)
+        protocol.data_received(
+            b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 40_000
+        )
+        assert transport.closing
+        protocol.connection_lost(None)
+
+    parsed = []
+    on_body = HttpToolsProtocol.on_body
+
+    def counted(self, body):
+        parsed.append(body)
+        on_body(self, body)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(HttpToolsProtocol, "on_body", counted)
+        asyncio.run(feed())
+    assert 0 < len(parsed) <= connections.MAX_FRAMING_BYTES // connections.MIN_CHUNK_BYTES
 
 
 def test_a_pipeline_is_answered_in_order_and_limited(open_to_all):

@@ -7,6 +7,7 @@ import threading
 import pytest
 from tests.patience import SECONDS
 
+from rosenblatt.service import writer
 from rosenblatt.service.models import Models
 from rosenblatt.service.schemas import Example, feedback_on
 from rosenblatt.service.snapshots import freeze, model_from_file
@@ -237,6 +238,32 @@ def test_what_is_committed_while_a_thread_reads_a_model_is_learned_afterwards_in
         assert await still
         changes = await asyncio.gather(*coming)
         assert [change.clock for change in changes] == list(range(1, 21))
+        digest = service.models.info("m", fingerprint=True)
+        await service.stop()
+        return digest.clock, digest.fingerprint
+
+    assert asyncio.run(main()) == fingerprint_of(tmp_path)
+
+
+def test_others_have_the_loop_between_the_feedbacks_of_one_commit(tmp_path, monkeypatch):
+    monkeypatch.setattr(writer, "DELIVERY_SECONDS", -1.0)  # as if every feedback were slow to learn
+
+    async def main():
+        service = await running(tmp_path)
+        fresh = [
+            service.models.fresh("m", feedback_on("ab"[at % 2], example(at), key=f"key {at}"))
+            for at in range(20)
+        ]
+        bulk = service.submit(fresh)
+        later = asyncio.ensure_future(service.feedback("m", "a", example(20)))
+        clocks = []
+        while not later.done():
+            clocks.append(service.models.info("m").clock)  # what a prediction would be made by
+            await asyncio.sleep(0)
+        assert set(range(20)) <= set(clocks)
+        assert clocks == sorted(clocks)
+        assert [change.clock for change in await bulk] == list(range(1, 21))
+        assert (await later).clock == 21
         digest = service.models.info("m", fingerprint=True)
         await service.stop()
         return digest.clock, digest.fingerprint

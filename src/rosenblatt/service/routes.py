@@ -1,11 +1,13 @@
 """The routes of the API. Each declares the scope that it needs; bodies are decoded by msgspec, not by FastAPI."""
 
 import asyncio
+import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path as File
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
@@ -52,8 +54,11 @@ Name = Annotated[str, Path(pattern=MODEL_NAME, description="Name of a model.")]
 MOST_LINES = 1000
 BYTES = "application/vnd.safetensors"
 SIGN_IN_BYTES = 4096
+DOWNLOADED_AT_ONCE = 256 << 10  # bytes of a file that are sent together
 SMALL_BODY = 16 << 10  # bytes of a request that is answered on the loop at once
 SMALL_WORK = 1 << 20  # bytes × classes of one
+SMALL_SCORES = 5_000  # examples × classes of one; an example costs as much as EXAMPLE_SCORES besides
+EXAMPLE_SCORES = 50
 SLICE_SECONDS = 0.001  # that the lines of a bulk have the loop at a time
 READ_SECONDS = 0.005  # for which a large request keeps its model from learning
 MOST_PRODUCTS = 20_000_000  # names × classes of a request to predict
@@ -209,6 +214,29 @@ def _read_body(request: Request) -> Awaitable[tuple[bytes, int]]:
     return bodies.read(request.receive, fields)  # type: ignore[arg-type]
 
 
+class FileDownload(Response):
+    """Sends a file piece by piece: no more of it is in memory, and a client that takes one too slowly is left."""
+
+    def __init__(self, opened: AbstractAsyncContextManager[BinaryIO], title: str, seconds: float) -> None:
+        super().__init__(media_type=BYTES, headers={"content-disposition": f'attachment; filename="{title}"'})
+        self._opened, self._seconds = opened, seconds
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Send the file."""
+        async with self._opened as file:
+            self.headers["content-length"] = str(os.fstat(file.fileno()).st_size)
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            more = True
+            while more:
+                piece = await asyncio.to_thread(file.read, DOWNLOADED_AT_ONCE)
+                more = bool(piece)
+                try:
+                    async with asyncio.timeout(self._seconds):
+                        await send({"type": "http.response.body", "body": piece, "more_body": more})
+                except TimeoutError:  # the server closes a connection whose answer is not complete
+                    return
+
+
 class ParsedRoute(APIRoute):
     """A route whose parameters FastAPI parses; the exit stack that it needs is made here, not for every request."""
 
@@ -259,8 +287,11 @@ async def predict(name: Name, request: Request) -> bytes:
         if len(body) > SMALL_BODY or len(body) * len(model.learner.labels) > SMALL_WORK:
             return await _predict_large(service, model, body)
         message = read_predict(body)
+        many = message.examples
+        if many is not UNSET and len(many) * (EXAMPLE_SCORES + len(model.learner.labels)) > SMALL_SCORES:
+            return await _predict_large(service, model, body)
         predictions = service.models.answer(model, message, body)
-        return encode(predictions[0] if message.examples is UNSET else Predictions(predictions))
+        return encode(predictions[0] if many is UNSET else Predictions(predictions))
     finally:
         request.scope["app"].bodies.held -= held
 
@@ -385,9 +416,9 @@ async def explain(
 @router.get("/v1/models/{name}/snapshot", **described("Download a model", bytes, needs="read"))
 async def download(name: Name, request: Request) -> Response:
     """The model as a file that every command reads (safetensors)."""
-    content = await _service(request).file_of(name)
-    headers = {"content-disposition": f'attachment; filename="{name}.safetensors"'}
-    return Response(content, media_type=BYTES, headers=headers)
+    return FileDownload(
+        _service(request).file_of(name), f"{name}.safetensors", _settings(request).body_seconds
+    )
 
 
 @router.put(

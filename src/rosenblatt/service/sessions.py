@@ -30,8 +30,12 @@ def read_tokens(path: str | Path) -> tuple[tuple[str, str], ...]:
     The file must be readable by its owner alone.
     """
     _need_private(path)
-    tokens = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").split("\n"), 1):
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: not UTF-8 text: write 'SCOPE TOKEN' on every line") from None
+    tokens: list[tuple[str, str]] = []
+    for number, line in enumerate(lines, 1):
         words = line.split()
         if not words or line.startswith("#"):
             continue
@@ -45,6 +49,10 @@ def read_tokens(path: str | Path) -> tuple[tuple[str, str], ...]:
             raise ValueError(
                 f"{path}:{number}: a token has at least {SHORTEST} visible ASCII characters; "
                 "make one with: python -c 'import secrets; print(secrets.token_urlsafe())'"
+            )
+        if any(token == known for _, known in tokens):
+            raise ValueError(
+                f"{path}:{number}: this token is given twice: keep the line with the scope it has"
             )
         tokens.append((scope, token))
     if not tokens:

@@ -6,7 +6,7 @@ import os
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from rosenblatt.service.learner import ServedLearner
 from rosenblatt.service.model import Counts, Model, settings_of
@@ -83,12 +83,17 @@ def _current(store: Store, frozen: Frozen) -> bool:
     )
 
 
-def content_of(folder: Path, frozen: Frozen) -> bytes:
-    """Return a model as the bytes of a file."""
+def open_copy(folder: Path, frozen: Frozen) -> BinaryIO:
+    """Return a model as an open file that has no name any more: closing it frees its space."""
     with tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as beside:
         path = Path(beside) / "model.safetensors"
         frozen.model.save(path, frozen.learner, frozen.counts)
-        return path.read_bytes()
+        if os.name == "posix":
+            return path.open("rb")
+        copy: BinaryIO = tempfile.TemporaryFile(dir=folder, prefix=".download-")  # noqa: SIM115 (its caller's)
+        copy.write(path.read_bytes())  # an open file cannot lose its name there
+        copy.seek(0)
+        return copy
 
 
 def model_from_file(name: str, path: Path, settings: ModelSettings | None) -> Model:

@@ -16,11 +16,12 @@ import logging
 import queue
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from rosenblatt.service.model import Model
 from rosenblatt.service.models import LEDGER_AT_ONCE, Models, add_to
@@ -34,10 +35,10 @@ from rosenblatt.service.schemas import (
     Portraits,
     feedback_on,
 )
-from rosenblatt.service.snapshots import content_of, freeze, restore
+from rosenblatt.service.snapshots import freeze, open_copy, restore
 from rosenblatt.service.store import Fresh, JournalPlace, JournalRow, Store
 from rosenblatt.service.warmup import is_ready, prepare
-from rosenblatt.web.refusals import Busy, Closing, Conflict, Gone, Refusal, StoreDown, Unknown
+from rosenblatt.web.refusals import Busy, Closing, Conflict, Gone, Refusal, StoreDown, TooLarge, Unknown
 
 T = TypeVar("T")
 log = logging.getLogger("rosenblatt.service")
@@ -45,8 +46,13 @@ AT_ONCE = 512  # feedbacks in one transaction
 BULK_AT_ONCE = 64  # feedbacks of a bulk that go through the queue together
 MOST_WAITING = 2048
 MOST_LARGE = 64  # large requests that are worked on or wait for their turn
+MOST_DOWNLOADS = 8  # models that are sent as files at a time
+MOST_PORTRAYED = 100_000  # classes × features of each in one answer
 WRITER_STOPPED = "the thread that writes the journal has stopped: restart the service"
 PROBE_SECONDS = 1.0  # between two attempts to write while the store cannot be written to
+DELIVERY_SECONDS = (
+    0.005  # that what was committed has the loop at a time: feedback that makes a model grow is slow
+)
 REMEMBER_SECONDS = 0.25  # a killed process loses the ids of predictions of so long
 Lines = list[tuple[int, LedgerLine]]
 
@@ -238,11 +244,12 @@ class Service:
         self.waiting = 0  # feedbacks and tasks that have not been answered
         self._journal = GroupCommit(models.store, self._written, self._done)
         self._readers = 0  # threads that read a model now
-        self._deliveries: collections.deque[Callable[[], None]] = collections.deque()  # committed meanwhile
+        self._deliveries: collections.deque[Iterator[None]] = collections.deque()  # committed, to be learned
+        self._delivering_soon = False
         self._large = ThreadPoolExecutor(
             1, "large-requests"
         )  # one: the loop gets every other turn of the GIL
-        self._large_waiting = 0
+        self._large_waiting = self._downloads = 0
         self._turn = asyncio.Semaphore(1)
         self._snapping: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -318,18 +325,30 @@ class Service:
 
     def _reader_done(self, _: Any) -> None:
         self._readers -= 1
+        if not self._delivering_soon:
+            self._go_on_delivering()
+
+    def _deliver(self, delivery: Iterator[None]) -> None:
+        """Do what a commit leads to, step by step: in the order of the commits, and never while somebody reads."""
+        self._deliveries.append(delivery)
+        if len(self._deliveries) == 1 and not self._delivering_soon:
+            self._go_on_delivering()
+
+    def _go_on_delivering(self) -> None:
+        self._delivering_soon = False
+        until = time.perf_counter() + DELIVERY_SECONDS
         while self._deliveries and not self._readers:
             try:
-                self._deliveries.popleft()()
+                next(self._deliveries[0])
+            except StopIteration:
+                self._deliveries.popleft()
             except Exception:  # as the loop reports what a callback raises; the others are delivered
+                self._deliveries.popleft()
                 log.exception("a committed change could not be delivered")
-
-    def _deliver(self, delivery: Callable[[], None]) -> None:
-        """Do what a commit leads to, now or once nobody reads; always in the order of the commits."""
-        if self._readers or self._deliveries:
-            self._deliveries.append(delivery)
-        else:
-            delivery()
+            if self._deliveries and time.perf_counter() > until:
+                self._delivering_soon = True
+                self._loop.call_soon(self._go_on_delivering)  # others first
+                return
 
     async def explain(self, name: str, prediction: str) -> Explained:
         """Return what every feature adds to the score of a prediction's example."""
@@ -343,6 +362,12 @@ class Service:
         """Return the features that speak most for each class."""
         async with self.turn():
             model = self.models.model(name)
+            classes = len(model.learner.labels)
+            if top * classes > MOST_PORTRAYED:
+                raise TooLarge(
+                    f"model {name!r} has {classes:,} classes, and classes × features of each may be "
+                    f"{MOST_PORTRAYED:,}: ask with a smaller top, at most {MOST_PORTRAYED // classes:,}"
+                )
             frozen = await self.read(model.learner.frozen)
             return await self.aside(model.portraits, top, frozen)
 
@@ -352,11 +377,23 @@ class Service:
             frozen = await self.read(self.models.model(name).learner.frozen)
             return await self.aside(frozen.fingerprint)
 
-    async def file_of(self, name: str) -> bytes:
-        """Return a model as a file."""
+    @asynccontextmanager
+    async def file_of(self, name: str) -> AsyncIterator[BinaryIO]:
+        """Yield a model as an open file; as many at a time as disk and memory have room for, however slowly read."""
+        if self._downloads >= MOST_DOWNLOADS:
+            raise Busy(f"{self._downloads} models are being downloaded: try again in a moment")
+        self._downloads += 1
+        try:
+            with await self._copy_of(name) as file:
+                yield file
+        finally:
+            self._downloads -= 1
+
+    async def _copy_of(self, name: str) -> BinaryIO:
+        """Return a model as an open file; the copy in memory is gone then."""
         async with self.turn():
             frozen = await self.read(freeze, self.models.model(name))
-            return await asyncio.to_thread(content_of, self.models.store.folder, frozen)
+            return await asyncio.to_thread(open_copy, self.models.store.folder, frozen)
 
     async def ledger(self, name: str, after: int = 0, limit: int = 100) -> list[LedgerLine]:
         """Return lines of a model's ledger after a feedback: examples predicted wrongly, or that moved the weights."""
@@ -507,15 +544,13 @@ class Service:
     # What the journal's thread has done
 
     def _done(self, queued: Queued, result: Any, error: Exception | None) -> None:
-        self._deliver(lambda: self._answer_task(queued, result, error))
+        self._deliver(self._answer_task(queued, result, error))
 
     def _written(self, batch: list[Queued], places: list[JournalPlace] | Failure) -> None:
-        if self._readers or self._deliveries:
-            self._deliveries.append(lambda: self._learn(batch, places))
-        else:
-            self._learn(batch, places)
+        self._deliver(self._learn(batch, places))
 
-    def _answer_task(self, queued: Queued, result: Any, error: Exception | None) -> None:
+    def _answer_task(self, queued: Queued, result: Any, error: Exception | None) -> Iterator[None]:
+        """Answer a task, in one step."""
         self.waiting -= 1
         if error is None and queued.then is not None:
             queued.then(result)
@@ -523,39 +558,38 @@ class Service:
             self._fail(str(error))
             error = StoreDown(f"the store cannot be written to: {error}")
         if queued.answer.done():
-            return
-        if error is not None:
+            pass
+        elif error is not None:
             queued.answer.set_exception(error)
         else:
             queued.answer.set_result(result)
+        yield
 
-    def _learn(self, batch: list[Queued], places: list[JournalPlace] | Failure) -> None:
-        """Learn from what is in the journal now, and answer."""
+    def _learn(self, batch: list[Queued], places: list[JournalPlace] | Failure) -> Iterator[None]:
+        """Learn from what is in the journal now, one feedback a step, and answer."""
         if isinstance(places, Failure):
             self._refuse(batch, places)
             return
         self.failing = None
-        at = 0
+        remaining = iter(places)
         for queued in batch:
-            n = len(queued.fresh)
-            changes = self._changes(queued, places[at : at + n])
-            at += n
-            self.waiting -= n
+            changes = []
+            for fresh in queued.fresh:
+                changes.append(self._change(fresh, next(remaining), queued.brief))
+                yield
+            self.waiting -= len(changes)
             if not queued.answer.done():
                 queued.answer.set_result(changes)
         self._journal.hand_over(self.models.take_ledger(LEDGER_AT_ONCE))
         self._snapshot_when_due()
 
-    def _changes(self, queued: Queued, places: list[JournalPlace]) -> list[Change | Refusal]:
-        changes: list[Change | Refusal] = []
-        for fresh, place in zip(queued.fresh, places, strict=True):
-            try:
-                changes.append(self.models.learned(fresh, place, queued.brief))
-            except Refusal as refusal:
-                if isinstance(refusal.__cause__, Exception):
-                    log.exception("a model went offline", extra={"seq": place.seq})
-                changes.append(refusal)
-        return changes
+    def _change(self, fresh: Fresh, place: JournalPlace, brief: bool) -> Change | Refusal:
+        try:
+            return self.models.learned(fresh, place, brief)
+        except Refusal as refusal:
+            if isinstance(refusal.__cause__, Exception):
+                log.exception("a model went offline", extra={"seq": place.seq})
+            return refusal
 
     def _refuse(self, batch: list[Queued], failure: Failure) -> None:
         """Answer that nothing was learned; where the journal has it nevertheless, learn it, so that both agree."""

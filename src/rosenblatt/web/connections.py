@@ -23,6 +23,7 @@ MAX_FIELD_BYTES = 16 << 10  # name and value of one header field
 MAX_COOKIE_BYTES = 8 << 10
 MAX_FIELDS = 100
 MAX_FRAMING_BYTES = 64 << 10  # chunk sizes, chunk extensions and trailers beyond half of the body's own bytes
+MIN_CHUNK_BYTES = 5  # of framing around one chunk
 MAX_PIPELINED = 32  # requests that wait behind one that is being answered
 MIN_SENT_BYTES = 16 << 10  # of an answer, that a client takes within `header_seconds`
 REASONS = {
@@ -228,6 +229,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
         _known = False  # one of its requests was authorised
         _owed_bytes = 0  # received since the last progress that an application sees
         _header_bytes = 0
+        _chunk_bytes = 0  # of the framing of chunks beyond half of what they carried
         _body_began = 0.0
         _unsent: tuple[int, float] | None = None  # bytes in the write buffer, and since when no progress
 
@@ -348,9 +350,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             super().data_received(data)
             limit = MAX_HEADER_BYTES + MAX_REQUEST_LINE_BYTES if self._in_headers else MAX_FRAMING_BYTES
             if self._owed_bytes > limit and not self._upgraded:
-                message = "the chunks of the body are too small, or carry too much beside it"
-                framing = RefusedRequest(400, "bad_request", message)
-                self._answer = (_too_many_header_bytes() if self._in_headers else framing).answer
+                self._answer = (_too_many_header_bytes() if self._in_headers else _too_much_framing()).answer
                 self.send_400_response("")
 
         def send_400_response(self, msg: str) -> None:
@@ -382,7 +382,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             table.idle.pop(self, None)
             self.deadline = self.loop.time() + settings.header_seconds
             self._in_headers, self._in_body = True, False
-            self._owed_bytes = self._header_bytes = 0
+            self._owed_bytes = self._header_bytes = self._chunk_bytes = 0
             super().on_message_begin()
 
         def on_url(self, url: bytes) -> None:
@@ -438,9 +438,19 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
                 message = "a request with Upgrade must be GET over HTTP/1.1 without a body, with the fields of RFC 6455"
                 raise self._checked(RefusedRequest(400, "bad_request", message))
 
+        def on_chunk_header(self) -> None:
+            """Stop parsing once chunks carry too little, not only when all that arrived with them is parsed."""
+            self._chunk_bytes += MIN_CHUNK_BYTES
+            if self._chunk_bytes > MAX_FRAMING_BYTES:
+                raise self._checked(_too_much_framing())
+
         def on_body(self, body: bytes) -> None:
-            left = self._owed_bytes - len(body) * 3 // 2
+            size = len(body)
+            left = self._owed_bytes - size * 3 // 2
             self._owed_bytes = left if left > 0 else 0
+            if self._chunk_bytes:
+                left = self._chunk_bytes - size // 2
+                self._chunk_bytes = left if left > 0 else 0
             parent_on_body(self, body)
 
         def on_message_complete(self) -> None:
@@ -483,3 +493,9 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
 def _too_many_header_bytes() -> RefusedRequest:
     message = f"more than {MAX_HEADER_BYTES:,} bytes or {MAX_FIELDS} fields in the headers"
     return RefusedRequest(431, "too_large", message)
+
+
+def _too_much_framing() -> RefusedRequest:
+    return RefusedRequest(
+        400, "bad_request", "the chunks of the body are too small, or carry too much beside it"
+    )
