@@ -215,9 +215,8 @@ def write_files(folder: Path) -> dict[str, str]:
         "noisy.csv": ["width,height,side"] + [f"{a},{b},{k % 2}" for k, (a, b, _) in enumerate(points)],
         "constraints.csv": ["a,b,c"] + [f"{1 + k % 3},{k % 5},{k % 2}" for k in range(ROWS)],
         "libsvm.svm": [f"{(-1, 1)[k % 3 > 0]} 1:{k % 4} {2 + k % 5}:0.5 {9 + k}:1" for k in range(ROWS)],
-        "pure.svm": [  # column 1 alone separates the classes, by a thin margin
-            f"{side} 1:{0.001 * side} 2:{k * 7 % 11 - 5} {3 + k % 5}:{k * 5 % 13 - 6}"
-            for k, side in enumerate([-1, 1] * (ROWS // 2))
+        "pure.svm": [  # column 1 alone separates the classes, by too thin a margin for the perceptron
+            f"{side} 1:{side * 0.5**k} 2:{k * 7 % 11 - 5}" for k, side in enumerate([-1, 1] * (ROWS // 2))
         ],
         "vw.vw": [f"{(-1, 1)[k % 3 > 0]} |words free:{k % 4} w{k % 5} x{k} |other size:0.5 :2" for k in range(ROWS)],
         "json_lines.jsonl": [f'{{"label": "{sides[k]}", "n": {k}, "colour": "c{k % 3}"}}' for k in range(ROWS)],
