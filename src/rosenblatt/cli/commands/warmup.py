@@ -110,7 +110,7 @@ def warmup(
 ) -> None:
     """Compile everything for this CPU in advance.
 
-    The package comes with machine code for common work on any CPU of its level (x86-64-v3, arm64), so nothing need be
+    The package comes with machine code for common work on any CPU of its level (x86-64-v3), so nothing need be
     done before the first command. Code for exactly this CPU gives the same results to the last bit; passes over data
     may be up to a tenth faster. It is stored in the user's cache: ~/.cache/rosenblatt, or below XDG_CACHE_HOME. Where
     the package was installed without code, this avoids waiting later.
