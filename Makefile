@@ -7,8 +7,8 @@ INSTALLED := $(VENV)/.installed
 CODE := $(VENV)/.code
 READY := $(VENV)/.ready
 # What machine code depends on.
-LOOPS := $(wildcard src/rosenblatt/jit.py src/rosenblatt/core/*.py src/rosenblatt/core/geometry/*.py src/rosenblatt/rules/*.py \
-	src/rosenblatt/proofs/loops/*.py src/rosenblatt/data/scanners/*.py)
+LOOPS := $(wildcard src/rosenblatt/jit.py src/rosenblatt/cli/commands/warmup.py src/rosenblatt/core/*.py \
+	src/rosenblatt/core/geometry/*.py src/rosenblatt/rules/*.py src/rosenblatt/proofs/loops/*.py src/rosenblatt/data/scanners/*.py)
 
 # Tests start hundreds of processes: without stored bytecode each would compile 400 modules again.
 unexport PYTHONDONTWRITEBYTECODE

@@ -33,8 +33,9 @@ class MachineCodeHook(BuildHookInterface[Any]):
         )
         if compiling.returncode:
             self.app.display_warning("no machine code was built: loops are compiled when they are first used")
-        if version != "editable" and any(source.glob("rosenblatt/machine_code/**/*.nbc")):
-            build_data["artifacts"].append("src/rosenblatt/machine_code/**")
+        folder = f"rosenblatt/machine_code/*-{sys.implementation.cache_tag}"  # a checkout may hold that of others too
+        if version != "editable" and any(source.glob(f"{folder}/*/*.nbc")):
+            build_data["artifacts"].append(f"src/{folder}/**")
             build_data["pure_python"] = False
             build_data["infer_tag"] = True  # numba's code belongs to one Python and one platform
 

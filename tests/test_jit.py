@@ -182,8 +182,9 @@ def test_everyday_work_compiles_nothing_where_code_is_shipped(tmp_path):
     work = """
 import contextlib, io, sys
 import numpy as np, scipy.sparse
-from rosenblatt import Perceptron, jit, separability
+from rosenblatt import NaiveBayes, OnlineLearner, Perceptron, jit, separability
 from rosenblatt.cli.app import app
+from rosenblatt.data.words import Words, words_in
 commands = ["fit sample:breast-cancer --model m", "fit sample:iris --auto", "predict m sample:breast-cancer",
     "prove sample:iris", "prove sample:breast-cancer", "stream sample:wine", "compare sample:iris --folds 2",
     f"prove {sys.argv[1]} --id loan --date opened --numeric income --numeric rate --decimal . --missing mean"]
@@ -196,11 +197,23 @@ for matrix in (X, X.astype(np.float32), scipy.sparse.csr_matrix(X), scipy.sparse
     for y in (X[:, 0] > 0, np.arange(60) % 4):
         Perceptron().fit(matrix, y).predict(matrix)
     print(type(matrix), matrix.dtype, jit.compile_seconds())
+X.setflags(write=False)
+separability(X, X[:, 0] > 0), Perceptron().fit(X, X[:, 0] > 0), NaiveBayes(binarize=0.0).fit(X, X[:, 0] > 0)
+print("read-only rows", jit.compile_seconds())
+Perceptron().fit(X, X[:, 0] > 0).predict(np.tile(X, (4000, 1)))
+print("many rows to predict", jit.compile_seconds())
+words_in(["one text of many words "] * 4000, Words(), ["subject:", "body:"])
+print("a long text", jit.compile_seconds())
+for learner in (OnlineLearner(), OnlineLearner("auto"), OnlineLearner(rule="arow")):
+    for k in range(20):
+        learner.predict_one({"a": 0.5 * k, "b": "c"})
+        learner.learn_one({"a": 0.5 * k, "b": "c"}, k % 3)
+    print(learner.hypothesis, "from single examples", jit.compile_seconds())
 """
     moved = f"import os; os.chdir({str(tmp_path)!r})\n" + work
     loans = Path(__file__).parents[1] / "examples" / "data" / "loans.csv"
     lines = run(moved, loans, XDG_CACHE_HOME=str(tmp_path)).splitlines()
-    assert len(lines) == 12
+    assert len(lines) == 18
     assert [line for line in lines if not line.endswith(" 0.0")] == []
 
 

@@ -6,6 +6,7 @@ import runpy
 import subprocess
 import sys
 import tomllib
+import zipfile
 from importlib import metadata
 from types import SimpleNamespace
 
@@ -91,3 +92,24 @@ def test_all_is_every_extra_but_that_for_gpus_and_those_of_development():
     (everything,) = extras["all"]
     listed = set(everything.removeprefix("rosenblatt[").removesuffix("]").split(","))
     assert listed == set(extras) - {"all", "gpu", "docs", "dev"}
+
+
+def test_a_wheel_holds_the_machine_code_of_its_own_python_only(monkeypatch, tmp_path):
+    """A checkout in which several versions of Python were used has the code of each."""
+    builder = pytest.importorskip(
+        "hatchling.builders.wheel", reason="hatchling builds the package; it comes with the extra [dev]"
+    )
+    (tmp_path / "hatch_build.py").write_bytes((ROOT / "hatch_build.py").read_bytes())
+    (tmp_path / "README.md").write_text("a package")
+    (tmp_path / ".gitignore").write_text("src/rosenblatt/machine_code/\n*.nbc\n")
+    (tmp_path / "docs" / "lessons").mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
+    own = sys.implementation.cache_tag
+    for tag in (own, "cpython-310"):
+        folder = tmp_path / "src" / "rosenblatt" / "machine_code" / f"x86-64-v3-{tag}" / "loops-1"
+        folder.mkdir(parents=True)
+        (folder / "loop.nbc").touch()
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=0))
+    [wheel] = builder.WheelBuilder(str(tmp_path)).build(directory=str(tmp_path), versions=["standard"])
+    names = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".nbc")]
+    assert names == [f"rosenblatt/machine_code/x86-64-v3-{own}/loops-1/loop.nbc"]

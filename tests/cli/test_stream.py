@@ -352,7 +352,7 @@ def test_reports_out_of_core_are_a_line_each(tmp_path):
     shown = run("fit", path, "--out-of-core", "--every", "100", "--passes", "1", "--no-shuffle").stdout
     assert "pass 1 of 1: 300 rows  loss 0." in shown
     assert "rows/s" in shown
-    assert "--every: options of a fit out of core" in run("fit", path, "--every", "100", code=2).stderr
+    assert "--every: for fits out of core only" in run("fit", path, "--every", "100", code=2).stderr
     assert "--every must be 1 or more" in run("fit", path, "--out-of-core", "--every", "0", code=2).stderr
 
 

@@ -49,6 +49,7 @@ def test_the_family_is_discovered():
     assert found["Perceptron"] is Perceptron
     assert "Hyperplane" not in found  # needs weights
     assert "PerceptronRegressor" not in found  # does not classify
+    assert "AdditiveClassifier" not in found  # a base
 
 
 def test_a_new_learner_joins_by_itself(monkeypatch):

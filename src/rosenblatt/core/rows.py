@@ -52,9 +52,31 @@ class Layout(NamedTuple):
 def rows_of(X: Any) -> Rows:
     """Return a float matrix, dense or CSR, as rows; values and indices in the right layout are not copied."""
     if isinstance(X, np.ndarray):
-        return Rows(np.ascontiguousarray(X).reshape(-1), None, None)
+        return Rows(as_writable(np.ascontiguousarray(X).reshape(-1)), None, None)
     unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
-    return Rows(X.data, X.indices.view(unsigned), X.indptr.astype(np.uint64))
+    return Rows(as_writable(X.data), as_writable(X.indices).view(unsigned), X.indptr.astype(np.uint64))
+
+
+def as_writable(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array, or a view of a read-only one that loops take for writable; no loop writes to rows.
+
+    Numba compiles every loop again for read-only arrays, as pandas, Arrow and memory maps have them.
+
+    >>> X = np.arange(3.0)
+    >>> X.setflags(write=False)
+    >>> as_writable(X).flags.writeable, np.shares_memory(as_writable(X), X)
+    (True, True)
+    """
+    return array if array.flags.writeable else np.asarray(_Memory(array))
+
+
+class _Memory:
+    """The memory of an array, described as writable."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array  # numpy holds on to this object, and it to the array
+        interface = array.__array_interface__
+        self.__array_interface__ = interface | {"data": (interface["data"][0], False)}
 
 
 def flat(rows: Rows, weights: NDArray[Any]) -> NDArray[Any]:

@@ -1,5 +1,6 @@
 """The base of estimators that are per-class sums: closest centroid and naive Bayes."""
 
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from rosenblatt.linear.base import (
 )
 
 
-class AdditiveClassifier(LinearClassifier):
+class AdditiveClassifier(LinearClassifier, ABC):
     """A classifier whose learner is a :class:`~rosenblatt.learner.additive.ClassSums`; a subclass creates it."""
 
     learner_: Any
@@ -66,9 +67,9 @@ class AdditiveClassifier(LinearClassifier):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet: call fit first")
         return self.learner_
 
+    @abstractmethod
     def _new_learner(self) -> ClassSums:
         """Return an untrained learner with the estimator's parameters."""
-        raise NotImplementedError
 
     def _add(
         self, learner: Any, X: Any, y: Any, sample_weight: Any, classes: Any, reset: bool, whole: bool

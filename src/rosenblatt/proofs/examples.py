@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rosenblatt.core.rows import as_writable
 from rosenblatt.data.matrix import check_indices
 
 Floats: TypeAlias = npt.NDArray[np.floating[Any]]
@@ -131,7 +132,7 @@ def as_matrix(X: Any, name: str = "X") -> Matrix:
         total = dense.sum(dtype=np.float64)
     if not np.isfinite(total):  # a value is not finite, or finite ones overflow in the sum
         _check_finite(dense, name)
-    return dense
+    return as_writable(dense)
 
 
 def _as_objects(X: Any) -> npt.NDArray[Any]:
@@ -163,6 +164,10 @@ def _as_csr(X: Any, name: str) -> Matrix:
         at = int(np.flatnonzero(~np.isfinite(csr.data))[0])
         row = int(np.searchsorted(csr.indptr, at, side="right")) - 1
         raise ValueError(_not_finite(name, row, int(csr.indices[at]), csr.data[at]))
+    arrays = csr.data, csr.indices, csr.indptr
+    if not all(each.flags.writeable for each in arrays):
+        csr = type(csr)(tuple(map(as_writable, arrays)), shape=csr.shape)
+        csr.has_canonical_format = True
     return csr
 
 

@@ -108,7 +108,7 @@ def _run(request: FitRequest) -> dict[str, Any]:
             refuse("--report, --trace and --ledger save need the rows in one process: leave out --engine")
         if request.out_of_core.specified:
             refuse(
-                f"{', '.join(request.out_of_core.specified)}: options of a fit out of core; leave out --engine"
+                f"{', '.join(request.out_of_core.specified)}: for fits out of core only; leave out --engine"
             )
         refuse_without_rows(request.estimate, "leave out --engine")
         return fit_on_engine(request)
@@ -124,7 +124,7 @@ def _run(request: FitRequest) -> dict[str, Any]:
             return fit_on_stream(request)
         if request.out_of_core.specified:
             refuse(
-                f"{', '.join(request.out_of_core.specified)}: options of a fit out of core; add --out-of-core"
+                f"{', '.join(request.out_of_core.specified)}: for fits out of core only; add --out-of-core"
             )
         from rosenblatt.cli.fit.memory import fit_in_memory
 
