@@ -233,7 +233,7 @@ def test_a_token_with_two_scopes_and_a_file_that_is_no_text_are_refused(tmp_path
     with pytest.raises(ValueError, match=":2: this token is given twice"):
         read_tokens(path)
     path.write_bytes(b"\xff\xfe0123456789abcdef")
-    with pytest.raises(ValueError, match="tokens.*: not UTF-8 text"):
+    with pytest.raises(ValueError, match=r"tokens.*: not UTF-8 text"):
         read_tokens(path)
 
 
