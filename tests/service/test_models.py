@@ -3,10 +3,14 @@
 import random
 
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import save
 from tests.service.load import bits
 
 from rosenblatt.service.learner import ServedLearner
+from rosenblatt.service.model import Model
 from rosenblatt.service.schemas import Example, ModelSettings
+from rosenblatt.service.snapshots import model_from_file
 from rosenblatt.service.writer import LocalModels
 from rosenblatt.web.refusals import BadMessage
 
@@ -137,3 +141,19 @@ def test_a_learner_is_copied_while_another_thread_predicts():
     assert "_lookup" not in vars(learner)
     assert learner.frozen().fingerprint() == learner.fingerprint()
     assert "_lookup" in vars(learner)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "value"), [("W", 1e308), ("W", -1e200), ("running.scale", 1e308), ("running.shadow", 1e308)]
+)
+def test_a_file_whose_next_update_would_overflow_is_refused(tmp_path, tensor, value):
+    model, path = Model(1, "m", ModelSettings()), tmp_path / "m.safetensors"
+    for seq in range(1, 9):
+        model.learn(seq, {"x": 1.0, f"n{seq}": -2.0}, "ab"[seq % 2])
+    model.save(path)
+    with safe_open(path, "np") as file:
+        arrays, metadata = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+    arrays[tensor].reshape(-1)[-1] = value
+    path.write_bytes(save(arrays, metadata))
+    with pytest.raises(BadMessage, match="not a model that can be served"):
+        model_from_file("m", path, None)

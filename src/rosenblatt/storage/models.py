@@ -452,8 +452,13 @@ def sqnorm_is_of_weights(content: Content) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         square = _per_hypothesis(np.einsum("ij,ij->i", W, W, dtype=np.float64), content)
         past = _per_hypothesis(np.einsum("ij,ij->i", A, A), content)
+        summed = (
+            square * content.arrays["running.shadow"] ** 2
+        )  # of the weights added up, which A is subtracted from
         square = square * content.arrays["running.scale"] ** 2
-        wrong = ~(np.abs(sqnorm - square) <= 1e-2 * square + 1e-9 * past + _drift(content))
+        past = np.minimum(past, np.finfo(np.float64).max)  # an infinite tolerance would accept anything
+        near = np.abs(sqnorm - square) <= 1e-2 * square + 1e-9 * past + _drift(content)
+        wrong = ~(near & np.isfinite(square) & np.isfinite(summed))
     if wrong.any():
         place = int(wrong.argmax())
         refuse(f"running.sqnorm[{place}]", sqnorm[place].item(), f"‖w‖² = {square[place]:.6g}")
@@ -469,7 +474,8 @@ def sqnorm_is_possible(content: Content) -> None:
         past = _per_hypothesis(np.abs(content.arrays["A"]).sum(axis=1), content)
         now = now * content.arrays["running.scale"]
         tolerance = _drift(content) + 1e-9 * past * past * sqradius
-        wrong = ~((sqnorm <= 1.01 * now * now * sqradius + tolerance) & (sqnorm >= -tolerance))
+        most = 1.01 * now * now * sqradius
+        wrong = ~(np.isfinite(most) & (sqnorm <= most + tolerance) & (sqnorm >= -tolerance))
     refuse_first("running.sqnorm", sqnorm, wrong, "‖w‖², at most (Σ|W|)² · max_sqnorm")
 
 
