@@ -59,7 +59,9 @@ def blocks_of_lines(path: str, block_bytes: int | None = None) -> Iterator[Block
         line += count(text, b"\n")
 
 
-def whole_lines(path: str, block_bytes: int | None = None) -> Iterator[bytearray]:
+def whole_lines(
+    path: str, block_bytes: int | None = None, head_bytes: int | None = None
+) -> Iterator[bytearray]:
     """Yield the text of :func:`blocks_of_lines`, counting lines only for an error message.
 
     Every block is read directly into its own memory; only its unfinished last line is copied, into the next block.
@@ -74,7 +76,7 @@ def whole_lines(path: str, block_bytes: int | None = None) -> Iterator[bytearray
         with filling(path) as fill:
             while True:
                 carried = len(unfinished)
-                text = bytearray(carried + max(size, carried))
+                text = bytearray(carried + max(min(size, head_bytes or size) if first else size, carried))
                 text[:carried] = unfinished
                 with memoryview(text) as view:
                     n = fill(view[carried:])
@@ -91,19 +93,19 @@ def whole_lines(path: str, block_bytes: int | None = None) -> Iterator[bytearray
                     yield text
                     n_blocks += 1
                 elif len(unfinished) > LONGEST_LINE:
-                    raise BadInput(path, _line_after(path, n_blocks, block_bytes), too_long())
+                    raise BadInput(path, _line_after(path, n_blocks, block_bytes, head_bytes), too_long())
     except Damaged as error:
         from_pipe = path == STANDARD_INPUT
-        line = _line_after(path, n_blocks, block_bytes) if from_pipe else _last_line(path)
+        line = _line_after(path, n_blocks, block_bytes, head_bytes) if from_pipe else _last_line(path)
         raise BadInput(path, line, str(error)) from error
     if unfinished:
         yield unfinished + b"\n"
 
 
-def _line_after(path: str, blocks: int, block_bytes: int | None) -> int | None:
+def _line_after(path: str, blocks: int, block_bytes: int | None, head_bytes: int | None) -> int | None:
     """Return the number of the line after the first ``blocks`` blocks, reading them again; None if that fails."""
     try:
-        again = whole_lines(path, block_bytes)
+        again = whole_lines(path, block_bytes, head_bytes)
         return 1 + sum(count(next(again), b"\n") for _ in range(blocks))
     except BadInput:
         return None
