@@ -8,7 +8,7 @@ from rosenblatt.plots.canvas import new_axes, titled
 from rosenblatt.plots.rows import draw_rows
 from rosenblatt.plots.style import MISTAKE, Theme, class_looks, for_text
 
-MOVED_BETWEEN = ("added to true", "subtracted from")  # heads, with three classes or more
+MOVED_BETWEEN = ("added to true", "taken from")  # heads, with three classes or more
 
 
 def ledger(clf: Any, *, last: int = 15, ax: Any = None, theme: "str | Theme" = "light") -> Any:
@@ -49,7 +49,7 @@ def ledger(clf: Any, *, last: int = 15, ax: Any = None, theme: "str | Theme" = "
             "‖w‖ after",
         ],
         rows,
-        (0.07, 0.17, 0.21, 0.45, 0.48, 0.51, 0.72, 1.0)
+        (0.07, 0.15, 0.18, 0.49, 0.515, 0.54, 0.74, 1.0)
         if several
         else (0.07, 0.17, 0.21, 0.50, 0.54, 0.59, 1.0),
         ("right", "right", "left", "right", "center", "left", *(["left"] if several else []), "right"),

@@ -64,8 +64,10 @@ table.weights{{width:100%}} .weights td{{padding:4px 8px}}
 .axis{{position:relative;height:14px;background:linear-gradient(var(--faint),var(--faint)) center/1px 100% no-repeat}}
 .axis span{{position:absolute;top:1px;height:12px;border-radius:2px}}
 .axis .plus{{left:50%;background:var(--blue)}} .axis .minus{{right:50%;background:var(--orange)}}
-.columns td{{white-space:normal;text-align:left;overflow-wrap:anywhere}} .columns small{{color:var(--faint)}}
-.columns td:first-child{{min-width:150px}} .columns td:nth-child(2){{overflow-wrap:normal}} .columns th{{text-align:left}} .columns td.number{{text-align:right}}
+.columns td{{white-space:normal;text-align:left;overflow-wrap:anywhere}}
+.columns small{{color:var(--faint)}}
+.columns td:first-child{{min-width:150px}} .columns td:nth-child(2){{overflow-wrap:normal}}
+.columns th{{text-align:left}} .columns td.number{{text-align:right}}
 pre{{white-space:pre-wrap;overflow-wrap:anywhere;border-left:3px solid var(--blue);padding:4px 16px;margin:8px 0;
 font:15px/1.55 ui-monospace,"DejaVu Sans Mono",monospace}}
 button{{font:inherit;font-size:20px;line-height:1;color:var(--ink);background:none;border:1px solid var(--faint);
@@ -73,7 +75,8 @@ border-radius:8px;padding:8px 12px;cursor:pointer}}
 @media (max-width:900px){{.sections{{grid-template-columns:minmax(0,1fr)}}}}
 @media (max-width:560px){{.cards{{grid-template-columns:repeat(2,minmax(0,1fr))}} .card{{padding:10px 12px}}
 th,td{{padding:6px;white-space:normal}} td.cell{{min-width:40px}} td:first-child{{overflow-wrap:anywhere}}
-.weights td:first-child{{min-width:112px;max-width:150px;overflow-wrap:anywhere}} .weights td.signed{{min-width:30px}}
+.weights td:first-child{{min-width:112px;max-width:150px;overflow-wrap:anywhere}}
+.weights td.signed{{min-width:30px}}
 .weights th.signed{{overflow-wrap:anywhere;padding:6px 2px}}
 .columns,.columns tbody{{display:block}} .columns thead{{display:none}}
 .columns tr{{display:block;padding:8px 0;border-bottom:1px solid var(--grid);overflow-wrap:anywhere}}

@@ -199,7 +199,7 @@ class Report:
         return page.summary(sentences, cards)
 
     def _separated(self) -> list[str]:
-        """Return a sentence about the sides on which the rows learned from lie; none where there is no hyperplane."""
+        """Return a sentence about the rows learned from; none where there is no hyperplane."""
         if not hasattr(self.model, "coef_") or self.X is None or self.y is None:
             return []
         wrong = int(np.sum(np.asarray(self.model.predict(self.X)) != self.y))
@@ -259,7 +259,8 @@ class Report:
         elif self.model is not None and self.X is not None and self.y is not None:
             labels, predicted = self.y, self.model.predict(self.X)
             right = int((predicted == labels).sum())
-            words = f"{right:,} of the {_counted(labels.size, 'row')} shown here are right; it may have learned from them."
+            words = f"{right:,} of the {_counted(labels.size, 'row')} shown here are right; "
+                "it may have learned from them."
         else:
             return ""
         distinct = np.unique(np.concatenate([np.asarray(labels), np.asarray(predicted)]))
