@@ -2,6 +2,7 @@
 
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from rosenblatt.learner import Learner
 from rosenblatt.learner.estimate import certificate, estimate, percent_span
 from rosenblatt.linear.encoders import Attributes
 from rosenblatt.plots.compare import compare
+from rosenblatt.plots.ledger import ledger
 from rosenblatt.plots.report import HeldOut, Report, write_report
 from rosenblatt.proofs import separability
 
@@ -72,7 +74,7 @@ def test_everything_is_in_it_and_nothing_outside(full):
         assert heading in words
     assert "Separable <sample> & more" in words
     assert str(full.proof)[:60] in words
-    assert "100.00% of the 200 rows shown here are right; it may have learned from them." in words
+    assert "200 of the 200 rows shown here are right; it may have learned from them." in words
     assert "of held-out rows (3 folds), the most of 3 learners" in words
 
 
@@ -257,3 +259,22 @@ def test_in_a_real_browser(chromium, tmp_path, full, scheme, width):
     page.locator(f"img.in-{other}").first.wait_for(state="visible")
     assert told == []
     context.close()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_cells_of_the_ledger_do_not_overlap(classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    names = np.array(["grignolino red", "barbera d'asti", "nebbiolo 1998"])
+    y = names[np.argmax(X[:, :classes] + 0.3 * rng.normal(size=(400, classes)), axis=1)]
+    ax = ledger(Perceptron("passive-aggressive", max_iter=2).fit(X, y))
+    renderer = ax.figure.canvas.get_renderer()
+    rows: dict[float, list[tuple[float, float]]] = {}
+    for text in ax.texts:
+        if text.get_text():
+            box = text.get_window_extent(renderer)
+            rows.setdefault(text.get_position()[1], []).append((box.x0, box.x1))
+    assert len(rows) == 16
+    for cells in rows.values():
+        cells.sort()
+        assert all(left[1] < right[0] for left, right in pairwise(cells))

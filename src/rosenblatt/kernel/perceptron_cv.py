@@ -40,7 +40,8 @@ class PerceptronCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Candidates are rules with their parameters, each with the last and the averaged hypothesis, a quadratic map of the
     features where it is small, and polynomial and RBF kernels where rows are few. All are trained on the same folds, on
     standardised features. Of those within one standard error of the best (of the difference, row by row), the simplest
-    is chosen and trained on all rows. Many rows are tried by successive halving.
+    is chosen, the averaged hypothesis before the last one, and trained on all rows. Many rows are tried by successive
+    halving.
 
     Parameters
     ----------

@@ -276,8 +276,17 @@ def choose(
             "no candidate could be trained: the weights of all grew beyond what a float can hold, scale the features"
         )
     near = [row for row in ranked if row[0].behind <= 1.0]
-    best, scores = min(near, key=lambda row: (row[0].candidate.complexity, -row[0].score))
+    best, scores = min(near, key=lambda row: _preference(row[0]))
     return Choice(best, table, scores, chosen_rows)
+
+
+def _preference(tried: Tried) -> tuple[int, bool, float]:
+    """Return what orders the candidates near the best, the preferred first: simple, averaged, of a high score.
+
+    The last hypothesis depends on the rows that happen to come last. Its mean over the folds does not show how much
+    that of one training differs, so it is chosen only where it is clearly better.
+    """
+    return tried.candidate.complexity, tried.hypothesis == "last", -tried.score
 
 
 def _rounds(n: int, candidates: int, in_order: bool) -> list[tuple[int, int]]:

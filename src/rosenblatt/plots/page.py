@@ -32,13 +32,13 @@ h1{{font-size:28px;line-height:1.2;margin:0;overflow-wrap:anywhere}}
 h2{{font-size:20px;margin:0 0 10px}}
 .summary{{font-size:17px;margin:18px 0 8px}} .summary p{{max-width:80ch}}
 .cards{{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:14px;margin:18px 0 26px}}
-.card{{max-width:360px;border:1px solid var(--grid);border-radius:10px;padding:12px 16px}}
+.card{{border:1px solid var(--grid);border-radius:10px;padding:12px 16px}}
 .card b{{display:block;font-size:28px;line-height:1.25;font-weight:600}}
 .card small{{display:block;color:var(--faint);font-size:14px}}
 .sections{{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:36px 44px;align-items:start}}
 section{{border-top:1px solid var(--grid);padding-top:16px;min-width:0}} section.wide{{grid-column:1/-1}}
 p{{max-width:72ch;margin:6px 0 12px}} .faint{{color:var(--faint)}}
-.scroll{{overflow-x:auto}}
+.scroll{{overflow-x:auto}} .scroll+p{{margin-top:22px}}
 table{{border-collapse:collapse;font-size:15px}}
 th{{font-weight:500;color:var(--faint);text-align:right;padding:6px 12px;
 border-bottom:1px solid var(--faint);white-space:nowrap}}
@@ -46,6 +46,7 @@ td{{padding:6px 12px;text-align:right;border-bottom:1px solid var(--grid);white-
 th:first-child,td:first-child{{text-align:left}}
 td.note{{text-align:left;white-space:normal;color:var(--faint)}}
 tr.first td{{font-weight:600}}
+.wrong-rows :is(th,td):is(:nth-child(2),:nth-child(3)){{text-align:left}}
 td.cell{{text-align:center;min-width:76px}} td.wrong{{color:var(--mistake);font-weight:600}}
 td.right{{background:color-mix(in srgb,var(--blue) 14%,transparent)}}
 .grid{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:28px;align-items:start}}
@@ -64,7 +65,9 @@ table.weights{{width:100%}} .weights td{{padding:4px 8px}}
 .axis span{{position:absolute;top:1px;height:12px;border-radius:2px}}
 .axis .plus{{left:50%;background:var(--blue)}} .axis .minus{{right:50%;background:var(--orange)}}
 .columns td{{white-space:normal;text-align:left;overflow-wrap:anywhere}}
-.columns td:nth-child(2){{overflow-wrap:normal}} .columns th{{text-align:left}} .columns td.number{{text-align:right}}
+.columns small{{color:var(--faint)}}
+.columns td:first-child{{min-width:150px}} .columns td:nth-child(2){{overflow-wrap:normal}}
+.columns th{{text-align:left}} .columns td.number{{text-align:right}}
 pre{{white-space:pre-wrap;overflow-wrap:anywhere;border-left:3px solid var(--blue);padding:4px 16px;margin:8px 0;
 font:15px/1.55 ui-monospace,"DejaVu Sans Mono",monospace}}
 button{{font:inherit;font-size:20px;line-height:1;color:var(--ink);background:none;border:1px solid var(--faint);
@@ -72,7 +75,8 @@ border-radius:8px;padding:8px 12px;cursor:pointer}}
 @media (max-width:900px){{.sections{{grid-template-columns:minmax(0,1fr)}}}}
 @media (max-width:560px){{.cards{{grid-template-columns:repeat(2,minmax(0,1fr))}} .card{{padding:10px 12px}}
 th,td{{padding:6px;white-space:normal}} td.cell{{min-width:40px}} td:first-child{{overflow-wrap:anywhere}}
-.weights td:first-child{{min-width:84px;max-width:116px;overflow-wrap:anywhere}} .weights td.signed{{min-width:30px}}
+.weights td:first-child{{min-width:112px;max-width:150px;overflow-wrap:anywhere}}
+.weights td.signed{{min-width:30px}}
 .weights th.signed{{overflow-wrap:anywhere;padding:6px 2px}}
 .columns,.columns tbody{{display:block}} .columns thead{{display:none}}
 .columns tr{{display:block;padding:8px 0;border-bottom:1px solid var(--grid);overflow-wrap:anywhere}}
@@ -81,7 +85,9 @@ th,td{{padding:6px;white-space:normal}} td.cell{{min-width:40px}} td:first-child
 .columns td:nth-child(n+3):not(:empty)::before{{content:" · "}}
 figure.table{{overflow-x:auto}} figure.table img{{max-width:none;width:620px}}}}
 @media print{{button{{display:none}} section,figure,.card{{break-inside:avoid}} main{{padding:0;max-width:none}}
-body{{font-size:12px}} .scroll{{overflow:visible}}}}
+body,table{{font-size:12px}} .summary{{font-size:14px}} .scroll{{overflow:visible}}
+:root:root:root{{{_variables(LIGHT)}}} :root:root:root .in-light{{display:block!important}}
+:root:root:root .in-dark{{display:none!important}}}}
 """
 
 SCRIPT = """
@@ -140,15 +146,18 @@ def summary(sentences: Sequence[str], cards: Sequence[Card]) -> str:
 
 def columns_table(columns: Sequence[Any]) -> str:
     """Return how each column of a table was read; on a phone, every column is a line with its units."""
+    missing = any(each.missing for each in columns)
     lines = "".join(
         f"<tr><td>{escape(str(each.name))}</td><td>{escape(str(each.kind))}</td>"
-        f'<td class="number" data-unit=" missing">{each.missing or ""}</td><td>{escape(str(each.summary))}</td>'
-        f'<td class="number" data-unit="{" feature" if each.features == 1 else " features"}">'
-        f"{'' if each.kind == 'target' else each.features}</td>"
-        f'<td class="note">{escape(str(each.note or ""))}</td></tr>'
+        + (f'<td class="number" data-unit=" missing">{each.missing or ""}</td>' if missing else "")
+        + f"<td>{escape(str(each.summary))}"
+        + (f" <small>({escape(str(each.note))})</small>" if each.note else "")
+        + f'</td><td class="number" data-unit="{" feature" if each.features == 1 else " features"}">'
+        f"{'' if each.kind == 'target' else each.features}</td></tr>"
         for each in columns
     )
-    heads = "".join(f"<th>{head}</th>" for head in ("column", "read as", "missing", "values", "features", ""))
+    names = ("column", "read as", *(["missing"] if missing else []), "values", "features")
+    heads = "".join(f"<th>{name}</th>" for name in names)
     table = f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody>"
     return f'<div class="scroll"><table class="columns">{table}</table></div>'
 
@@ -213,7 +222,8 @@ def weight_chart(
         )
         number = f"<td>{columns[0, j]:+.3g}</td>" if len(columns) == 1 else ""
         lines.append(f"<tr><td>{escape(name)}</td>{cells}{number}</tr>")
-    top = "".join(f'<th class="signed">{head}</th>' for head in heads)
+    width = f' style="width:{60 // len(columns)}%"' if len(columns) > 1 else ""
+    top = "".join(f'<th class="signed"{width}>{head}</th>' for head in heads)
     top += "<th></th>" if len(columns) == 1 else ""
     return (
         f'<p class="faint">{escape(words)}</p><div class="scroll"><table class="weights"><thead><tr><th></th>{top}</tr>'
@@ -230,7 +240,7 @@ def wrong_rows_table(rows: Sequence[tuple[str, str, str, float]], called: str) -
     )
     heads = "".join(f"<th>{head}</th>" for head in (called, "true", "predicted", "with probability"))
     table = f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody>"
-    return f'<p>The wrong rows it was surest of:</p><div class="scroll"><table>{table}</table></div>'
+    return f'<p>The wrong rows it was surest of:</p><div class="scroll"><table class="wrong-rows">{table}</table></div>'
 
 
 def figure(pictures: dict[str, str], words: str, table: bool = False) -> str:

@@ -186,6 +186,8 @@ class Report:
                     f"{given_percent(bound.confidence)} confidence",
                 ),
             )
+        if figures is not None and self.proof is None:
+            sentences += self._separated()
         if self.proof is not None:
             verdict = type(self.proof).__name__
             words = {
@@ -195,6 +197,18 @@ class Report:
             }
             cards.append(page.Card(words.get(verdict, "undecided"), "separable by a hyperplane"))
         return page.summary(sentences, cards)
+
+    def _separated(self) -> list[str]:
+        """Return a sentence about the rows learned from; none where there is no hyperplane."""
+        if not hasattr(self.model, "coef_") or self.X is None or self.y is None:
+            return []
+        wrong = int(np.sum(np.asarray(self.model.predict(self.X)) != self.y))
+        if wrong:
+            rows = f"{wrong:,} of the {_counted(self.y.size, 'row')} learned from"
+            return [
+                f"Its boundary does not separate the classes: {rows} {'lies' if wrong == 1 else 'lie'} on the wrong side."
+            ]
+        return ["Its boundary separates the classes: every row learned from lies on its own side."]
 
     def _columns(self) -> str:
         return "" if not self.columns else page.columns_table(self.columns)
@@ -240,13 +254,13 @@ class Report:
         held = self.held_out
         if held is not None:
             labels, predicted = held.labels, held.predicted
-            words = f"{percent((predicted == labels).mean(), 2)} of {labels.size:,} rows not learned from are right."
+            right = int((predicted == labels).sum())
+            words = f"{right:,} of {_counted(labels.size, 'row')} not learned from are right."
         elif self.model is not None and self.X is not None and self.y is not None:
             labels, predicted = self.y, self.model.predict(self.X)
-            words = (
-                f"{percent((predicted == labels).mean(), 2)} of the {_counted(labels.size, 'row')} shown here are "
-                "right; it may have learned from them."
-            )
+            right = int((predicted == labels).sum())
+            words = f"{right:,} of the {_counted(labels.size, 'row')} shown here are right; "
+                "it may have learned from them."
         else:
             return ""
         distinct = np.unique(np.concatenate([np.asarray(labels), np.asarray(predicted)]))
