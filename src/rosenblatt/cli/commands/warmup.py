@@ -288,6 +288,7 @@ def estimators(dtype: str, layout: str) -> None:
         for each in (own.ClosestCentroid(), own.LogisticRegression(max_iter=3)):
             each.fit(X, y).predict(X)
         own.KernelPerceptron(max_iter=2).fit(X, y).predict(X)
+        own.MaxMargin(C=1.0).fit(X, y).predict(X)
         own.separability(X, y).verify(X, y)
         own.Perceptron(max_iter=3).fit(X, y).explain(X[:1])
         many = [X] * (MIN_NUMBERS_FOR_LOOP // X.size + 1)
