@@ -206,7 +206,8 @@ class Report:
         if wrong:
             rows = f"{wrong:,} of the {_counted(self.y.size, 'row')} learned from"
             return [
-                f"Its boundary does not separate the classes: {rows} {'lies' if wrong == 1 else 'lie'} on the wrong side."
+                f"Its boundary does not separate the classes: {rows} "
+                f"{'lies' if wrong == 1 else 'lie'} on the wrong side."
             ]
         return ["Its boundary separates the classes: every row learned from lies on its own side."]
 
@@ -259,8 +260,10 @@ class Report:
         elif self.model is not None and self.X is not None and self.y is not None:
             labels, predicted = self.y, self.model.predict(self.X)
             right = int((predicted == labels).sum())
-            words = f"{right:,} of the {_counted(labels.size, 'row')} shown here are right; "
+            words = (
+                f"{right:,} of the {_counted(labels.size, 'row')} shown here are right; "
                 "it may have learned from them."
+            )
         else:
             return ""
         distinct = np.unique(np.concatenate([np.asarray(labels), np.asarray(predicted)]))
