@@ -200,7 +200,7 @@ class Report:
 
     def _separated(self) -> list[str]:
         """Return a sentence about the rows learned from; none where there is no hyperplane."""
-        if not hasattr(self.model, "coef_") or self.X is None or self.y is None:
+        if self.model is None or not hasattr(self.model, "coef_") or self.X is None or self.y is None:
             return []
         wrong = int(np.sum(np.asarray(self.model.predict(self.X)) != self.y))
         if wrong:
