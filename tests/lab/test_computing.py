@@ -48,9 +48,11 @@ for owner in owners:
 for module in (playground, game, gates, networks):
     for name, value in list(vars(module).items()):
         heavy = name in ("charts", "ledger_table", "losses_table", "_charts", "_errors", "_truth")
-        heavy = heavy or name.endswith("_code")
         if heavy and inspect.isfunction(value):
             setattr(module, name, noted(f"{module.__name__.rpartition('.')[2]}.{name}", value))
+
+for page in (playground.PlaygroundPage, game.GamePage, gates.GatesPage, networks.NetworksPage):
+    page.code = staticmethod(noted(f"{page.__name__}.code", page.code))
 
 fit = learners.Fitted._fit
 def held(self, **more):
@@ -164,10 +166,10 @@ def test_no_page_computes_on_the_event_loop(watched, browser, tmp_path):
         "GatesSession.network_scenes",
         "NetworksSession._build",
         "NetworksSession._follow",
-        "playground.playground_code",
-        "game.game_code",
-        "gates.gates_code",
-        "networks.networks_code",
+        "PlaygroundPage.code",
+        "GamePage.code",
+        "GatesPage.code",
+        "NetworksPage.code",
         "playground.charts",
     } <= called
 

@@ -32,6 +32,7 @@ def found():
     for module in iter_modules(rosenblatt.linear.__path__, "rosenblatt.linear."):
         for name, each in vars(import_module(module.name)).items():
             public = inspect.isclass(each) and issubclass(each, BaseEstimator) and not name.startswith("_")
+            public = public and not inspect.isabstract(each)
             if public and each.__module__ == module.name and module.name != "rosenblatt.linear.base":
                 needed = [p for p in inspect.signature(each).parameters.values() if p.default is p.empty]
                 if not needed:
