@@ -188,13 +188,15 @@ def cache_row(table: Ratios, what: str, svm: Path, vw: Path, asked: float = 0.0)
     """Compare what a second pass of ours adds to a first with what four more add to two of Vowpal Wabbit's."""
     from rosenblatt.data import open_examples
     from rosenblatt.learner import Learner
-    from rosenblatt.streams.cache import kept_batches
+    from rosenblatt.streams.cache import cached_batches
     from rosenblatt.streams.train import train_on_stream
 
-    kept = kept_batches(open_examples(svm, batch_rows=None), svm, {})
+    cached_rows = cached_batches(open_examples(svm, batch_rows=None), svm, {})
 
     def passes(number: int) -> Spent:
-        return spent(lambda: train_on_stream(Learner(keep_ledger=False), kept, svm, passes=number), RUNS)
+        return spent(
+            lambda: train_on_stream(Learner(keep_ledger=False), cached_rows, svm, passes=number), RUNS
+        )
 
     passes(2)  # compiled and mapped
     later, cached = _more(passes(1), passes(2), 1), None
@@ -204,7 +206,7 @@ def cache_row(table: Ratios, what: str, svm: Path, vw: Path, asked: float = 0.0)
             few, more = (spent(lambda n=n: run_vw(f"{cache} --passes {n}"), 3) for n in (2, 6))
         cached = _more(few, more, 4)
     tell(table, what, cached, later, asked)
-    Path(kept.path).unlink()
+    Path(cached_rows.path).unlink()
 
 
 def _more(few: Spent, more: Spent, passes: int) -> Spent:
