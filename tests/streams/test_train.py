@@ -394,6 +394,23 @@ def test_a_file_that_another_process_removes_is_no_error(tmp_path, monkeypatch):
     assert sum(batch.lines.size for batch in batches) == 50
 
 
+def test_batches_that_are_evicted_before_they_are_opened_are_written_again(tmp_path, monkeypatch):
+    path = written(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    first = Path(cache.cached_batches(open_examples(path), path, {}).path)
+    original = cache.BatchFile
+
+    def evicted_before(name, *arguments, **options):
+        if not options:
+            Path(name).unlink()
+        return original(name, *arguments, **options)
+
+    monkeypatch.setattr(cache, "BatchFile", evicted_before)
+    batches = cache.cached_batches(open_examples(path), path, {})
+    assert sum(batch.lines.size for batch in batches) == 200
+    assert first.exists()
+
+
 def test_where_nothing_can_be_kept_batches_are_temporary(tmp_path, monkeypatch):
     path = written(tmp_path)
     expected = train_on_stream(Learner(keep_ledger=False), open_examples(path), path, passes=2).learner

@@ -178,12 +178,11 @@ def cached_batches(
     if cached.exists():
         try:
             batches = BatchFile(str(cached))
-            os.utime(cached)  # mark it as most recently used
-        except FileNotFoundError:  # another process has removed it, but it is open
-            return batches
-        except BadInput:
+        except (BadInput, FileNotFoundError):
             cached.unlink(missing_ok=True)  # damaged or removed meanwhile: write it again
         else:
+            with suppress(FileNotFoundError):  # another process has removed it, but it is open
+                os.utime(cached)  # mark it as most recently used
             return batches
     _create_folder(cached.parent)
     _remove(abandoned_files())
