@@ -9,9 +9,10 @@ from typing import Any
 from rosenblatt.cli.app import app
 
 TABLE = "examples/data/loans.csv"
-# A proof leaves nothing to guess.
-READ = "--id loan --date opened --numeric income --numeric rate --decimal . --missing mean"
-WIDTH = 60  # of what is said of a column
+# A proof is about numbers that are read as the caller says; fit infers all of this.
+READING = "--id loan --date opened --numeric income --numeric rate --decimal . --missing mean"
+CONTINUED = "\\\n    --date"  # a command over two lines
+SUMMARY = 53  # characters of the summary of a column: lines of 80
 
 
 def answer(command: str) -> dict[str, Any]:
@@ -24,37 +25,34 @@ def answer(command: str) -> dict[str, Any]:
 def main() -> None:
     """Fit the table, choose a learner, decide separability and check the proof."""
     fit = answer(f"fit {TABLE} --auto --report report.html")
-    print(f"{fit['rows']} rows of {TABLE}. $ rosenblatt fit {TABLE} --auto --report report.html\n")
-    print("How the columns were read")
+    print(f"$ rosenblatt fit {TABLE} --auto --report report.html")
     for column in fit["columns"]:
         missing = f", {column['missing']} missing" if column["missing"] else ""
-        print(f"  {column['name']:<14}{column['kind']:<11}{(column['summary'] + missing)[:WIDTH]}")
+        summary = column["summary"] + missing
+        cut = summary if len(summary) <= SUMMARY else summary[: SUMMARY - 1] + "…"
+        print(f"  {column['name']:<14}{column['kind']:<11}{cut}")
 
     estimate, chosen = fit["estimate"], fit["auto"]
     low, high = (f"{100 * estimate[end]:.0f}%" for end in ("low", "high"))
-    print("\nHow good it is on rows that it did not learn from")
+    used = fit["rows"] - estimate["rows"]
     print(
-        f"  model     {100 * estimate['accuracy']:.1f}% right (95% interval {low} to {high}; {estimate['how']})"
-    )
-    print(
-        f"  majority  {100 * estimate['majority_accuracy']:.1f}% by always answering {estimate['majority']}"
-    )
-    print(
-        f"  chosen    {chosen['chosen']}, {chosen['hypothesis']} hypothesis, of {len(chosen['tried'])} tried"
+        f"\nChosen by cross-validation on {used} rows, among {len(chosen['tried'])} candidates:\n"
+        f"  {chosen['chosen']}, {chosen['hypothesis']} weights\n"
+        f"On the other {estimate['rows']} rows, which took no part in the choice:\n"
+        f"  chosen learner  {100 * estimate['accuracy']:.1f}% correct (95% interval {low} to {high})\n"
+        f"  majority class  {100 * estimate['majority_accuracy']:.1f}%, always answering {estimate['majority']}"
     )
 
-    proof = answer(f"prove {TABLE} {READ} -o proof.json")
-    checked = answer(f"verify proof.json {TABLE} {READ}")
-    holds = "holds" if checked["holds"] else "does not hold"
-    print("\nWhether a hyperplane separates the classes")
-    print(
-        f"  {'yes' if proof['answer'] == 'Separable' else 'no'}; the proof in proof.json {holds} in exact arithmetic"
-    )
-    if culprits := json.loads(Path("proof.json").read_text()).get("culprits"):
-        print(f"  a weighted average of one class equals one of the other ({len(culprits)} rows)")
-    print(f"  $ rosenblatt verify proof.json {TABLE} {READ}")
+    proof = answer(f"prove {TABLE} -o proof.json {READING}")
+    checked = answer(f"verify proof.json {TABLE} {READING}")
+    separable = "separable" if proof["answer"] == "Separable" else "not separable"
+    culprits = json.loads(Path("proof.json").read_text()).get("culprits")
+    why = f": {len(culprits)} rows contradict each other" if culprits else ""
+    print(f"\n$ rosenblatt prove {TABLE} -o proof.json {READING.replace('--date', CONTINUED, 1)}")
+    print(f"  The classes are {separable} by a hyperplane{why}.")
+    print(f"  The proof {'holds' if checked['holds'] else 'does not hold'}, checked in exact arithmetic.")
 
-    print(f"\nA page to send on: {Path('report.html').resolve().as_uri()}")
+    print(f"\nReport, to open in a browser: {Path('report.html').resolve()}")
 
 
 if __name__ == "__main__":

@@ -46,3 +46,9 @@ def test_compiling_is_not_counted_as_learning(monkeypatch):
     clock[0], compiled[0] = clock[0] + 5.0, 4.0
     watch.lap("learn")
     assert watch.seconds == {"read": 2.0, "learn": 1.0, "compile": 4.0}
+
+
+def test_compare_says_how_a_learner_of_counts_can_take_part():
+    chosen = "compare sample:iris --learner MultinomialNaiveBayes --learner ClosestCentroid"
+    assert "--no-scale" in run(chosen.split()).stdout
+    assert "left out" not in run([*chosen.split(), "--no-scale"]).stdout

@@ -416,6 +416,8 @@ def test_what_is_kept_is_told_and_removed_on_request(tmp_path):
         "limit": 10 << 30,
         "removed": False,
     }
+    assert ": 1 file, " in (shown := run("cache", "show").stdout)
+    assert shown.endswith("stored, limit 10GB\n")
     assert f": 1 file, {size_in_words(told['bytes'])} removed" in run("cache", "remove").stdout
     assert not kept.exists()
     assert "0 files" in run("cache", "show").stdout

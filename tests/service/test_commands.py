@@ -145,7 +145,7 @@ def test_the_store_is_verified_compacted_and_exported(tmp_path):
     data = ["--data", str(tmp_path)]
     told = json.loads(run_well(["store", "verify", *data, "--json"]).stdout)
     assert [each["feedbacks"] for each in told["models"]] == [3, 3]
-    assert "all is well" in run_well(["store", "verify", *data]).stdout
+    assert "no damage found" in run_well(["store", "verify", *data]).stdout
     lines = run_well(["store", "export", *data, "--model", "one"]).stdout.splitlines()
     assert json.loads(lines[0]) == {"label": "a", "features": {"text:x": 1.0, "text:one": 1.0}}
     run_well(["store", "export", *data, "--model", "two", "-o", str(tmp_path / "out")])

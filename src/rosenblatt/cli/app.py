@@ -22,27 +22,27 @@ from rosenblatt.cli.output import note, seconds
 
 # The commands, in the order of --help, and what each does: the first line of its own help.
 COMMANDS = {
-    "fit": "Learn from a file, and report how it went.",
+    "fit": "Train a model on a file, and report how good it is.",
     "predict": "Print the label of every row of a file, one per line.",
     "evaluate": "Score a model on a labelled file.",
-    "explain": "Show which features pushed a row which way.",
+    "explain": "Show what each feature adds to the score of a row.",
     "compare": "Compare every linear learner by cross-validation.",
     "info": "Show what a model file holds, or how a table is read.",
     "prove": "Decide whether the classes are separable, with a proof.",
     "verify": "Check a proof against data, in exact arithmetic.",
     "solve": "Solve A w >= 1, or prove that it has no solution.",
     "stream": "Predict each example, then learn from it.",
-    "convert": "Write examples as Arrow, read without parsing.",
+    "convert": "Convert examples to Arrow, which is read without parsing.",
     "export": "Write a model as an ONNX graph, or as Python, C or SQL source.",
     "serve": "Serve models over HTTP, which learn from feedback at once.",
-    "lab": "Open the lab: see it learn, play the perceptron game, build XOR.",
-    "warmup": "Compile everything for this CPU in advance.",
+    "lab": "Open the lab: watch learning, play the perceptron game, build XOR.",
+    "warmup": "Compile all loops for this CPU in advance.",
 }
 # Commands with subcommands.
 GROUPS = {
     "store": "Verify, compact, repair or export the store of a service.",
     "mail": "Learn from sorted mail, mark new mail, and watch for it.",
-    "cache": "Show or remove the cache of fits out of core.",
+    "cache": "Show or remove the cache of out-of-core fits.",
 }
 
 SETTINGS: dict[str, Any] = {
@@ -214,7 +214,7 @@ def top(
       0  done, or the answer is yes      65   bad data
       1  the answer is no                70   a bug in rosenblatt
       2  wrong usage                     130  interrupted
-      3  undecided                       141  the reader of the output went away
+      3  undecided                       141  the output pipe was closed
     """
     if debug:
         show_tracebacks()

@@ -41,7 +41,7 @@ Source = Annotated[
     ),
 ]
 ModelFile = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A model file, as fit or Perceptron.save write it.")
+    str, typer.Argument(metavar="MODEL", help="A model file, written by fit or Perceptron.save.")
 ]
 Constraints = Annotated[
     str,
@@ -64,7 +64,7 @@ NoIntercept = Annotated[
 Output = Annotated[
     str | None,
     flag(
-        "--output", "-o", group=OUTPUT, metavar="FILE", help="Write here, all or nothing.",
+        "--output", "-o", group=OUTPUT, metavar="FILE", help="File to write; it is replaced only when it is complete.",
         show_default="standard output",
     ),
 ]  # fmt: skip
@@ -73,7 +73,13 @@ OutputArgument = Annotated[
 ]
 RequiredOutput = Annotated[
     str | None,
-    flag("--output", "-o", group=OUTPUT, metavar="FILE", help="Write here, all or nothing."),
+    flag(
+        "--output",
+        "-o",
+        group=OUTPUT,
+        metavar="FILE",
+        help="File to write; it is replaced only when it is complete.",
+    ),
 ]
 ProofOutput = Annotated[
     str | None,
@@ -81,7 +87,9 @@ ProofOutput = Annotated[
 ]
 TimeLimit = Annotated[
     float | None,
-    flag("--time-limit", metavar="SECONDS", min=0, help="Give up after this long.", show_default="never"),
+    flag(
+        "--time-limit", metavar="SECONDS", min=0, help="Stop undecided after this long.", show_default="never"
+    ),
 ]
 HashBits = Annotated[
     int | None,
@@ -144,7 +152,7 @@ Decimal = Annotated[
 Encoding = Annotated[
     str | None,
     flag(
-        "--encoding", group=DATA, rare=True, metavar="NAME", help="Encoding of text, as in latin-1.",
+        "--encoding", group=DATA, rare=True, metavar="NAME", help="Encoding of text, such as latin-1.",
         show_default="UTF-8, or by the first bytes",
     ),
 ]  # fmt: skip
@@ -152,7 +160,7 @@ Comment = Annotated[
     str | None,
     flag(
         "--comment", group=DATA, rare=True, metavar="TEXT",
-        help="Pass over the lines of a CSV file that begin with this.",
+        help="Skip lines of a CSV file that begin with this.",
     ),
 ]  # fmt: skip
 ZeroBased = Annotated[
@@ -165,9 +173,7 @@ ZeroBased = Annotated[
         show_default="at the smallest index",
     ),
 ]
-SkipBad = Annotated[
-    bool, flag("--skip-bad", group=DATA, help="Pass over malformed lines, count them and list them.")
-]
+SkipBad = Annotated[bool, flag("--skip-bad", group=DATA, help="Skip malformed lines; count and list them.")]
 SkipShare = Annotated[
     float | None,
     flag(
@@ -191,20 +197,20 @@ Drop = Annotated[
     flag("--drop", group=COLUMNS, metavar="NAME", help="Leave this column out; may be repeated."),
 ]
 Numeric = Annotated[
-    list[str] | None, _column("--numeric", "A column of numbers; a cell that is none is an error.")
+    list[str] | None, _column("--numeric", "Read this column as numbers; any other cell is an error.")
 ]
 Category = Annotated[
-    list[str] | None, _column("--category", "A column of categories, even where they are written as numbers.")
+    list[str] | None, _column("--category", "Read this column as categories, even if its values are numbers.")
 ]
-Text = Annotated[list[str] | None, _column("--text", "A column of text, to become words.")]
-Date = Annotated[list[str] | None, _column("--date", "A column of dates or times.")]
-Id = Annotated[list[str] | None, _column("--id", "A column of identifiers, to be left out.")]
+Text = Annotated[list[str] | None, _column("--text", "Read this column as text, split into words.")]
+Date = Annotated[list[str] | None, _column("--date", "Read this column as dates or times.")]
+Id = Annotated[list[str] | None, _column("--id", "Leave this column out: it holds identifiers.")]
 MissingFlag = Annotated[
     MissingPolicy | None,
     flag(
         "--missing",
         group=COLUMNS,
-        help="A missing number becomes the mean and an indicator, the mean, the median, an error, or drops its row.",
+        help="Replace a missing number by the mean and an indicator, the mean, or the median; refuse it; or drop its row.",
         show_default="indicator",
     ),
 ]
@@ -213,7 +219,7 @@ WordsFlag = Annotated[
     flag(
         "--words",
         group=COLUMNS,
-        help="What the words of a text become: tf-idf in rows of unit length, how often each occurs, or 1.",
+        help="Values of words: tf-idf in rows of unit length, the number of occurrences, or 1.",
         show_default="tfidf",
     ),
 ]
@@ -306,7 +312,7 @@ class DataFlags(StreamDataFlags):
         flag(
             "--scale/--no-scale",
             group=COLUMNS,
-            help="Bring numeric columns of a table to mean 0 and deviation 1.",
+            help="Standardise numeric columns of a table: mean 0, standard deviation 1.",
             show_default="on for tables in fit and compare, else off",
         ),
     ] = None

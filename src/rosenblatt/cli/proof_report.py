@@ -167,18 +167,26 @@ def _contradiction(report: dict[str, Any]) -> list[Any]:
         else []
     )
     if not labelled:
-        why = "These rows times their weights add up to exactly zero, and so does the same sum of A w, for every w."
+        why = (
+            "These rows, multiplied by their weights, add up to exactly zero. So does the same sum of A w for every w, "
+            "but it would have to be positive."
+        )
     elif len(rows) == 1:
         why = "This row is all zero: without an intercept every hyperplane passes through it."
     elif rivals:
-        why = "What these rows demand of the scores has the weighted sum zero, exactly, so no scores satisfy them all."
+        why = (
+            "Each row demands that one score exceeds another. The weighted sum of these demands is 0 > 0, exactly, so "
+            "no scores satisfy them all."
+        )
     elif report["fit_intercept"]:
         why = (
-            "A weighted average of these rows of one class equals one of the other, exactly, and no hyperplane has "
-            "one point on both sides."
+            "A weighted average of these rows of one class equals a weighted average of these rows of the other, "
+            "exactly. A separating hyperplane would have that point on both of its sides."
         )
     else:
-        why = "With these weights, and the sign of its class each, the rows add up to exactly zero."
+        why = (
+            "Multiplied by these weights and by the signs of their classes, the rows add up to exactly zero."
+        )
     reasons = [Text(REASONS, style="dim")] if labelled and len(rows) > 1 else []
     return [Text(why), table, *more, *reasons]
 

@@ -439,8 +439,8 @@ class Inseparable(Proof):
             )
         if self.fit_intercept:
             return (
-                f"A weighted average of rows of one class equals one of the other, exactly ({listed(terms)}), and no "
-                f"hyperplane has one point on both sides. {REASONS}"
+                f"A weighted average of rows of one class equals a weighted average of rows of the other, exactly "
+                f"({listed(terms)}); a separating hyperplane would have that point on both of its sides. {REASONS}"
             )
         return (
             f"A weighted sum of rows, each times its sign ±1, is exactly zero ({listed(terms)}), so no hyperplane "

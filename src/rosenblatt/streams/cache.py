@@ -38,9 +38,14 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rosenblatt" / "examples"
 
 
+def limit_in_words() -> str:
+    """Return the limit of the cache as it was set: ``ROSENBLATT_CACHE``, by default ``10GB``."""
+    return os.environ.get(LIMIT) or DEFAULT_LIMIT
+
+
 def cache_limit() -> int:
-    """Return the limit of the cache in bytes: ``ROSENBLATT_CACHE``, by default 10 GB."""
-    text = os.environ.get(LIMIT) or DEFAULT_LIMIT
+    """Return the limit of the cache in bytes."""
+    text = limit_in_words()
     size = size_in_bytes(text)
     if size is None:
         raise ValueError(f"{LIMIT}={text!r} is not a size, as in {LIMIT}=20GB")

@@ -7,11 +7,11 @@ from rosenblatt.cli.output import counted
 
 
 def show(json: opt.AsJson = False) -> None:
-    """Show the files that fits out of core have stored.
+    """Show the files that out-of-core fits have stored.
 
-    A fit out of core stores the rows it has read, so that the next one need not parse them again. All of it takes no
-    more than 10 GB, or what ROSENBLATT_CACHE says (20GB): the files used least recently are removed first. Files that
-    a killed run left half-written are counted too.
+    An out-of-core fit stores the rows it has parsed, so that the next fit need not parse them again. The cache takes
+    at most 10 GB, or ROSENBLATT_CACHE (such as 20GB); the files used least recently are removed first. Half-written
+    files of a killed run are counted too.
 
     \b
     Examples:
@@ -25,7 +25,7 @@ def show(json: opt.AsJson = False) -> None:
 
 
 def remove(json: opt.AsJson = False) -> None:
-    """Remove the files that fits out of core have stored, half-written ones too.
+    """Remove the files that out-of-core fits have stored, half-written ones too.
 
     \b
     Examples:
@@ -39,7 +39,7 @@ def remove(json: opt.AsJson = False) -> None:
 
 
 def _report(files: int, abandoned: int, size: int, removed: bool, as_json: bool) -> None:
-    from rosenblatt.streams.cache import cache_folder, cache_limit
+    from rosenblatt.streams.cache import cache_folder, cache_limit, limit_in_words
 
     report: dict[str, Any] = {
         "folder": str(cache_folder()),
@@ -58,7 +58,7 @@ def _report(files: int, abandoned: int, size: int, removed: bool, as_json: bool)
 
     done = "removed" if removed else "stored"
     half_written = f" ({abandoned} left half-written by a run that was killed)" if abandoned else ""
-    limit = "" if removed else f" of at most {size_in_words(report['limit'])}"
+    limit = "" if removed else f", limit {limit_in_words()}"
     print(f"{report['folder']}: {counted(files, 'file')}{half_written}, {size_in_words(size)} {done}{limit}")
 
 

@@ -22,7 +22,7 @@ def compare(
         flag(
             "--learner",
             metavar="NAME",
-            help="Only this one, as fit --learner or by its class, as in Perceptron; may be repeated.",
+            help="Only this learner, by its name in fit --learner or its class, such as Perceptron; may be repeated.",
             show_default="all",
         ),
     ] = None,
@@ -91,9 +91,12 @@ def compare(
 
         print_json({**rows.about(), **table.to_dict(), **({"report": report} if report else {})})
         return
-    _show(rows.source, table, report)
+    _show(rows.source, table, report, scaled=bool(reading.scale))
 
 
+NEEDS_COUNTS = (
+    "it learns from counts, and standardised columns have negative values; --no-scale leaves them as they are"
+)
 CLASS_NAMES = {  # learners as fit --learner spells them, and as the comparison does
     "perceptron": "Perceptron",
     "centroid": "ClosestCentroid",
@@ -106,7 +109,7 @@ def _class_names(learners: list[str] | None) -> list[str] | None:
     return [CLASS_NAMES.get(name, name) for name in learners] if learners else None
 
 
-def _show(source: str, table: "Comparison", report: str | None) -> None:
+def _show(source: str, table: "Comparison", report: str | None, scaled: bool) -> None:
     from rich.text import Text
 
     from rosenblatt.cli.output import columns, console, facts, number, seconds, share, show, title
@@ -116,7 +119,8 @@ def _show(source: str, table: "Comparison", report: str | None) -> None:
     notes = []
     for row in table.rows:
         if row.note:
-            notes.append((row.learner, Text(f"left out: {row.note}", style="dim")))
+            note = NEEDS_COUNTS if scaled and row.learner == "MultinomialNaiveBayes" else row.note
+            notes.append((row.learner, Text(f"left out: {note}", style="dim")))
             continue
         losses_shown = [number(getattr(row, f"{loss}_loss")) for loss in losses]
         drawn.add_row(

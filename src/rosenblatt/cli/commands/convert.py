@@ -14,7 +14,7 @@ def convert(
     hash_bits: opt.HashBits = None,
     json: opt.AsJson = False,
 ) -> None:
-    """Write examples as Arrow, read without parsing.
+    """Convert examples to Arrow, which is read without parsing.
 
     \b
     Examples:

@@ -28,8 +28,8 @@ def evaluate(
       rosenblatt evaluate m.safetensors test.csv --hypothesis pocket
       rosenblatt evaluate m.safetensors test.csv --json
 
-    A vote of many hypotheses is expensive: on large files 'voted' is scored on rows spread evenly over the
-    file, unless --hypothesis voted asks for all of them. A label that training never saw counts as wrong.
+    A vote of many hypotheses is expensive: on large files 'voted' is scored on a sample of rows, spread evenly
+    over the file, unless --hypothesis voted is given. A label that training never saw counts as an error.
     """
     trained = load(model)
     chosen = known_hypothesis(trained, model, hypothesis)

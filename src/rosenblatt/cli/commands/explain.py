@@ -31,7 +31,7 @@ def explain(
     ] = None,
     line: Annotated[
         int | None,
-        flag("--line", metavar="N", min=1, help="The same by its line in the file, counted from 1."),
+        flag("--line", metavar="N", min=1, help="The row on this line of the file, counted from 1."),
     ] = None,
     label: Annotated[
         str | None, flag("--label", help="The class whose score is explained.", show_default="the winner")
@@ -43,7 +43,7 @@ def explain(
     hypothesis: opt.Hypothesis = None,
     json: opt.AsJson = False,
 ) -> None:
-    """Show which features pushed a row which way.
+    """Show what each feature adds to the score of a row.
 
     \b
     Examples:
@@ -51,9 +51,9 @@ def explain(
       rosenblatt explain m.safetensors mail.tsv --line 204 --top 8
       rosenblatt explain m.safetensors digits.svm --row 3 --label 8 --against 3
 
-    What a feature pushes is its weight times its value, and all of it adds up to the score. Of a model of standardised
-    columns, values and weights are shown in the units of the columns, and features are in the order of their distance
-    from an average row: weight × (value − mean).
+    A feature adds its weight times its value to the score; these pushes sum exactly to the score. If columns were
+    standardised, values and weights are in the units of the table, and features are sorted by the distance from an
+    average row: weight × (value − mean).
     """
     if (row is None) == (line is None):
         refuse("which row? give --row N, counted from 1, or --line N of the file")
@@ -213,7 +213,7 @@ def _show(explanation: dict[str, Any], top: int) -> None:
     ]
     scaled = explanation["units"] == OWN_UNITS
     if scaled:
-        rows.append(("units", "those of the columns; the order is by the distance from an average row"))
+        rows.append(("units", "as in the table; sorted by the distance from an average row"))
     elif explanation["units"] == STANDARDISED:
         rows.append(("units", "standard deviations from the mean of a column"))
     shown = ["contribution", *(["from_average"] if scaled else [])]

@@ -23,10 +23,9 @@ def export(
       rosenblatt export m.safetensors -o model.c
       rosenblatt export m.safetensors -o model.sql --hypothesis last
 
-    The ending of the name says what is written: FILE.onnx, FILE.py, FILE.c or FILE.sql.
-    ONNX takes linear and kernel models; source is for linear ones. Features come in the order of training, except in
-    SQL, which speaks of the columns of the table that the model was trained on. A model with probabilities is exported
-    with them.
+    The suffix of the file name chooses the format: FILE.onnx, FILE.py, FILE.c or FILE.sql.
+    ONNX takes linear and kernel models, the other formats linear ones. Features are in the order of training, except
+    in SQL, which uses the names of the columns. Probabilities are exported with a model that has them.
     """
     from rosenblatt.cli.commands.predict import known_hypothesis
     from rosenblatt.export import export_model

@@ -32,7 +32,7 @@ def fit(
     engine: EngineFlags,
     output: OutputFlags,
 ) -> None:
-    """Learn from a file, and report how it went.
+    """Train a model on a file, and report how good it is.
 
     \b
     Examples:

@@ -22,7 +22,7 @@ def info(
     ],
     data: opt.DataFlags,
     hypothesis: opt.Hypothesis = None,
-    top: Annotated[int, flag("--top", help="How many of the heaviest weights of a class to show.")] = 5,
+    top: Annotated[int, flag("--top", help="How many weights of each class to show, the largest first.")] = 5,
     json: opt.AsJson = False,
 ) -> None:
     """Show what a model file holds, or how a table is read.

@@ -26,16 +26,17 @@ def lab(
         ),
     ] = None,
     pages: Annotated[
-        int, typer.Option("--pages", help="The most pages that a class may have open.", min=1, max=1000)
+        int,
+        typer.Option("--pages", help="Largest number of pages that a class may have open.", min=1, max=1000),
     ] = 120,
     open_browser: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the browser, or only print the address.")
     ] = True,
 ) -> None:
-    """Open the lab: see it learn, play the perceptron game, build XOR.
+    """Open the lab: watch learning, play the perceptron game, build XOR.
 
-    Its pages are served to this computer only. With --host 0.0.0.0 they are served to everybody who can reach this
-    computer and opens the join link, which is printed; each visitor has pages of their own.
+    Only this computer can open the pages. With --host 0.0.0.0 everybody who can reach this computer and has the
+    printed join link can open them; each visitor has pages of their own.
 
     \b
     Examples:

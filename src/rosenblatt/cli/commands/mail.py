@@ -36,15 +36,15 @@ def import_(
     data: Data = None,
     json: opt.AsJson = False,
 ) -> None:
-    """Learn from mail that is already sorted, as it was sent.
+    """Learn from mail that is already sorted, in the order it was sent.
 
-    Messages are taken in the order in which they were sent. The first import of 200 of them or more chooses the rule:
-    passive-aggressive or AROW, whichever marked fewer of them wrong before it learned from them.
+    The first import of 200 messages or more chooses the rule: passive-aggressive or AROW, whichever marked fewer
+    messages wrong before it learned from them.
 
-    FOLDER is a folder of a Maildir (Starred for .Starred, INBOX for the Maildir itself), a folder of .eml files or an
-    mbox in PATH; where PATH is an mbox, a label in its messages' headers. Messages that lie elsewhere are left out.
-    The others go into the store that rosenblatt serve --data shows; what was imported before is not learned again. A
-    message that cannot be read is left out and listed.
+    In a Maildir, FOLDER is one of its folders (Starred for .Starred, INBOX for the Maildir itself); in a folder, a
+    folder of .eml files or an mbox; in an mbox, a label in the headers of its messages. Messages in no FOLDER are left
+    out. The others go into the store that rosenblatt serve --data shows. Messages imported before are not learned
+    again. A message that cannot be read is left out and listed.
 
     \b
     Examples:
@@ -135,10 +135,10 @@ def sort(
 ) -> None:
     """Mark mail as important or not, and say why.
 
-    Each message gets a mark, or is said to be not known, with a score and reasons; nothing is learned. A message that
-    cannot be read is listed with the reason.
+    Each message gets a mark (important, not important or unsure), a score and reasons; nothing is learned. A message
+    that cannot be read is listed with the reason.
 
-    The score is above zero for important; the rule strives for 1. A server may have the store open meanwhile.
+    A score above zero means important. A server may have the store open meanwhile.
 
     \b
     Examples:
@@ -197,7 +197,7 @@ def watch(
         typer.Option(
             "--password-file",
             metavar="FILE",
-            help="File (mode 600) whose first line is the password of IMAP.",
+            help="File (mode 600) whose first line is the IMAP password.",
             show_default="asked for",
         ),
     ] = None,
@@ -206,19 +206,25 @@ def watch(
         typer.Option("--ca-file", metavar="FILE", help="Certificates to trust.", show_default="the system's"),
     ] = None,
     existing: Annotated[
-        int, typer.Option("--existing", min=0, help="Messages already there that are taken, the newest.")
+        int,
+        typer.Option(
+            "--existing", min=0, help="How many of the newest existing messages to take at the start."
+        ),
     ] = 500,
     every: Annotated[
-        float, typer.Option("--every", metavar="SECONDS", min=0.1, help="Seconds between two looks.")
+        float,
+        typer.Option(
+            "--every", metavar="SECONDS", min=0.1, help="Seconds between two checks for new messages."
+        ),
     ] = 10.0,
-    once: Annotated[bool, typer.Option("--once", help="Look once and exit.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Check once and exit.")] = False,
     data: Data = None,
 ) -> None:
     """Bring new messages into the inbox as they arrive.
 
     The source is only read: no message is moved, deleted or marked as seen. A server may have the store open, and its
-    page shows what arrives. A message that is there already is not added again. Ctrl-C ends the watch; the next one
-    goes on where it ended.
+    page shows new messages. A message that the inbox already has is not added again. Ctrl-C ends the watch; the next
+    watch continues where this one ended.
 
     \b
     Examples:

@@ -31,7 +31,7 @@ def predict(
         flag(
             "--undecided",
             metavar="MARK",
-            help="Write this where no class is ahead.",
+            help="Write this for a row whose best scores are equal.",
             show_default="the first class",
         ),
     ] = None,
@@ -48,11 +48,11 @@ def predict(
         flag(
             "--max-error",
             metavar="SHARE",
-            help="Answer only where at most this share of the answers is wrong, certified: needs fit --certify.",
+            help="Largest share of wrong answers: others are not answered. Needs a model of fit --certify.",
         ),
     ] = None,
     lines: Annotated[
-        bool, flag("--lines", group=opt.OUTPUT, help="Write the line of the file before the label.")
+        bool, flag("--lines", group=opt.OUTPUT, help="Write the line number before the label.")
     ] = False,
     tags: Annotated[
         bool,
@@ -82,8 +82,8 @@ def predict(
       rosenblatt predict m.safetensors new.csv | sort | uniq -c
       tail -f new.jsonl | rosenblatt predict m.safetensors - --format jsonl
 
-    The file is encoded as the training file was; its target column may be absent, and is not read. Each line of
-    standard input is answered as it comes.
+    The file is encoded as the training file was; its target column may be absent, and is not read. Lines of standard
+    input are answered as they arrive.
     """
     if data.format in ("plain", "json"):
         refuse(f"--format is the format of the input: write --output-format {data.format}")

@@ -20,7 +20,8 @@ def prove(
     quick: Annotated[
         bool,
         flag(
-            "--quick", help="Where the answer is no, do not search for a hyperplane that only touches rows."
+            "--quick",
+            help="If the classes are not separable, do not search for a hyperplane that touches rows.",
         ),
     ] = False,
     export_matrix: Annotated[
@@ -28,7 +29,7 @@ def prove(
         flag(
             "--export-matrix",
             metavar="FILE",
-            help="Write the numbers and labels that the proof speaks of here, as .csv or .svm, for the small checker.",
+            help="Write the numbers and labels of the claim to this .csv or .svm file, for the small checker.",
         ),
     ] = None,
     json: opt.AsJson = False,
@@ -49,8 +50,8 @@ def prove(
       2  wrong usage; 65 bad data
       3  undecided within the time limit: proved bounds on the margin
 
-    The answer is exact for the numbers in the file, each read as the nearest binary64; nothing is scaled, filled in or
-    dropped unless asked. rosenblatt verify checks it again with other code.
+    The answer is exact for the numbers in the file, each read as the nearest binary64. Nothing is scaled, filled in or
+    dropped unless an option asks for it. rosenblatt verify checks the proof with other code.
     """
     for path in (output, export_matrix):
         if path is not None:

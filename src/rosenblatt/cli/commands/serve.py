@@ -32,7 +32,9 @@ def serve(
     host: Annotated[
         str, typer.Option("--host", help="Address to listen on; any but loopback needs a --token-file.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 8000,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+    ] = 8000,
     token_file: Annotated[
         Path | None,
         typer.Option(
@@ -41,32 +43,45 @@ def serve(
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", metavar="NAME", help="A name under which the service is called."),
+        typer.Option(
+            "--allow-host", metavar="NAME", help="A host name under which clients reach the service."
+        ),
     ] = None,
     tls_cert: Annotated[
-        Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate, for https.")
+        Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate file; serves https.")
     ] = None,
-    tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key.")] = None,
-    pages: Annotated[bool, typer.Option("--pages/--no-pages", help="Whether to serve pages too.")] = True,
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", metavar="FILE", help="Key file of the certificate.")
+    ] = None,
+    pages: Annotated[
+        bool, typer.Option("--pages/--no-pages", help="Whether to serve the inbox and model pages too.")
+    ] = True,
     snapshot_every: Annotated[
-        int, typer.Option("--snapshot-every", min=1, help="Feedbacks between two snapshots of a model.")
+        int,
+        typer.Option(
+            "--snapshot-every", min=1, help="Write a snapshot of a model after this many feedbacks."
+        ),
     ] = 20_000,
     model_memory: Annotated[
-        int, typer.Option("--model-memory", metavar="MB", min=1, help="Memory one model may take.")
+        int, typer.Option("--model-memory", metavar="MB", min=1, help="Memory limit of one model.")
     ] = 256,
     memory: Annotated[
-        int, typer.Option("--memory", metavar="MB", min=1, help="Memory all models together may take.")
+        int, typer.Option("--memory", metavar="MB", min=1, help="Memory limit of all models together.")
     ] = 1024,
     writes_per_minute: Annotated[
         int,
-        typer.Option("--writes-per-minute", min=1, help="Writes that one token, or one address, may make."),
+        typer.Option(
+            "--writes-per-minute",
+            min=1,
+            help="Limit of writes for one token, or one address without a token.",
+        ),
     ] = 1_200_000,
     trusted_proxy: Annotated[
         list[str] | None,
         typer.Option(
             "--trusted-proxy",
             metavar="ADDRESS",
-            help="A proxy whose X-Forwarded-For and -Proto are believed.",
+            help="A proxy whose X-Forwarded-For and X-Forwarded-Proto headers are trusted.",
         ),
     ] = None,
     log_requests: Annotated[bool, typer.Option("--log-requests", help="Log every request.")] = False,
@@ -75,7 +90,7 @@ def serve(
 ) -> None:
     """Serve models over HTTP, which learn from feedback at once.
 
-    What is acknowledged is on disk; Ctrl-C answers what was asked, and writes snapshots.
+    Feedback is on disk before it is acknowledged. Ctrl-C finishes open requests, writes snapshots and exits.
 
     \b
     Examples:

@@ -13,7 +13,7 @@ from rosenblatt.cli.flags import flag
 from rosenblatt.cli.options import STANDARD_INPUT
 from rosenblatt.cli.output import counted, note
 
-ModelName = Annotated[str, flag("--model", "-m", metavar="NAME", help="The model.")]
+ModelName = Annotated[str, flag("--model", "-m", metavar="NAME", help="Name of the model.")]
 
 
 def _folder(data: Path | None) -> Path:
@@ -26,7 +26,7 @@ def _folder(data: Path | None) -> Path:
 def verify(data: Data = None, json: opt.AsJson = False) -> None:
     """Replay every journal, and compare it with every snapshot.
 
-    Exits with 1 where something is damaged or left over from a deleted model.
+    Exits with 1 if something is damaged or left over from a deleted model.
 
     \b
     Examples:
@@ -52,15 +52,15 @@ def verify(data: Data = None, json: opt.AsJson = False) -> None:
             for problem in each.problems:
                 print(f"{each.model}: {problem}")
         if not damaged:
-            print(f"{folder}: all is well")
+            print(f"{folder}: no damage found")
     if damaged:
         raise typer.Exit(ExitCode.NO)
 
 
 def compact(data: Data = None, json: opt.AsJson = False) -> None:
-    """Keep each model as it is and drop the journal before it.
+    """Keep each model as it is, and drop its journal.
 
-    What was deleted is in no file afterwards. Exits with 1 where a model is offline.
+    Afterwards no file contains deleted models or feedback. Exits with 1 if a model is offline.
 
     \b
     Examples:
@@ -128,14 +128,14 @@ def delete(model: ModelName, data: Data = None) -> None:
 
 def export(
     model: Annotated[
-        str | None, flag("--model", "-m", metavar="NAME", help="The model.", show_default="all")
+        str | None, flag("--model", "-m", metavar="NAME", help="Name of the model.", show_default="all")
     ] = None,
     output: opt.Output = None,
     data: Data = None,
 ) -> None:
     """Write the journal of a model as NDJSON that POST /learn takes.
 
-    Rows that are damaged are left out and listed, and the exit code is 1.
+    Damaged rows are left out and listed, and the exit code is then 1.
 
     \b
     Examples:

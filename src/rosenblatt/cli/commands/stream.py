@@ -49,7 +49,7 @@ def stream(
         flag(
             "--auto",
             group=LEARNER,
-            help="Train several rules; the one that errs least lately predicts. The default.",
+            help="Train several rules; the one with the fewest recent mistakes predicts. The default.",
         ),
     ] = False,
     scale: Annotated[
@@ -67,7 +67,7 @@ def stream(
             "--half-life",
             group=LEARNER,
             metavar="ROWS",
-            help="Half-life of the average, for streams that drift.",
+            help="Half-life of the averaged weights, in rows, for streams that drift.",
         ),
     ] = None,
     multi_class: Annotated[
@@ -76,7 +76,7 @@ def stream(
             "--multi-class",
             group=LEARNER,
             rare=True,
-            help="Three or more classes: each against its best rival, or each against the rest.",
+            help="Three or more classes: the true class against its best rival, or each class against the rest.",
             show_default="joint",
         ),
     ] = None,
@@ -89,7 +89,7 @@ def stream(
             "-m",
             group=opt.OUTPUT,
             metavar="FILE",
-            help="Continue from this model if it exists, and write it.",
+            help="Continue from this model file if it exists, and write it.",
         ),
     ] = None,
     every: Annotated[
@@ -98,7 +98,7 @@ def stream(
             "--every",
             group=opt.OUTPUT,
             metavar="ROWS",
-            help="Report, and write the model, after this many rows.",
+            help="Report, and write the model, each time after this many rows.",
         ),
     ] = 10_000,
     forget: Annotated[float | None, flag("--forget", hidden=True, help="Now --half-life.")] = None,

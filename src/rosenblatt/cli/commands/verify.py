@@ -65,7 +65,7 @@ ENCODED = {  # columns of a table that are not numbers as written
 
 
 def verify(
-    proof: Annotated[str, typer.Argument(metavar="PROOF", help="A proof, as prove -o or solve -o write it.")],
+    proof: Annotated[str, typer.Argument(metavar="PROOF", help="A proof, written by prove -o or solve -o.")],
     source: opt.Source,
     data: opt.DataFlags,
     no_intercept: Annotated[
@@ -80,7 +80,7 @@ def verify(
         flag(
             "--expect",
             metavar="ANSWER",
-            help=f"Exit with 0 only if this is what is proved: {', '.join(get_args(Expectation))}.",
+            help=f"Exit with 0 only if the proof is of this answer: {', '.join(get_args(Expectation))}.",
             show_default="anything",
         ),
     ] = None,
@@ -105,8 +105,8 @@ def verify(
       2  wrong usage: no such proof, or one of another claim
       65 bad data: a damaged proof, or data that cannot be read
 
-    The claim is yours: the data are read as these options say, by default as prove reads them, and nothing in the proof
-    changes how. A proof of data that were read with other options is refused, and the option is named.
+    You state the claim: these options alone decide how the data are read, with the defaults of prove. A proof about
+    data that were read with other options is refused, and the message names the option.
     """
     reading = data.read_options(exact=True)
     evidence, recorded = _read_proof(proof)

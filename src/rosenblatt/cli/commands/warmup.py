@@ -105,15 +105,18 @@ COMPLETE = "complete"  # the file that lists the tasks whose code is in a folder
 
 def warmup(
     jobs: Annotated[
-        int, typer.Option("--jobs", metavar="N", min=0, help="Processes that compile; 0: one for every CPU.")
+        int,
+        typer.Option(
+            "--jobs", metavar="N", min=0, help="Number of processes that compile; 0 means one for every CPU."
+        ),
     ] = 0,
 ) -> None:
-    """Compile everything for this CPU in advance.
+    """Compile all loops for this CPU in advance.
 
-    The package comes with machine code for common work on any CPU of its level (x86-64-v3), so nothing need be
-    done before the first command. Code for exactly this CPU gives the same results to the last bit; passes over data
-    may be up to a tenth faster. It is stored in the user's cache: ~/.cache/rosenblatt, or below XDG_CACHE_HOME. Where
-    the package was installed without code, this avoids waiting later.
+    You rarely need this: the package contains machine code for common work on CPUs of the level x86-64-v3. Code for
+    exactly this CPU gives the same results to the last bit, and passes over data may be up to a tenth faster. If the
+    package was installed without machine code, warmup compiles what later commands would wait for. The code is stored
+    in ~/.cache/rosenblatt, or below XDG_CACHE_HOME.
 
     \b
     Examples:

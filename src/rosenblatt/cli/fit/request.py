@@ -24,7 +24,7 @@ class LearnerFlags:
 
     task: Annotated[
         Literal["classification", "regression"] | None,
-        flag("--task", group=LEARNER, help="Learn classes, or a number.", show_default="classification"),
+        flag("--task", group=LEARNER, help="Predict classes, or a number.", show_default="classification"),
     ] = None
     learner: Annotated[str, flag("--learner", group=LEARNER, help=f"One of {', '.join(CLASSIFIERS)}.")] = (
         "perceptron"
@@ -48,18 +48,18 @@ class LearnerFlags:
             "--param",
             group=LEARNER,
             metavar="NAME=VALUE",
-            help="Any parameter of the rule or the learner, as in beta=2; may be repeated.",
+            help="Any parameter of the rule or the learner, such as beta=2; may be repeated.",
         ),
     ] = None
     map: Annotated[
         Literal["quadratic"] | None,
-        flag("--map", group=LEARNER, help="Learn from every feature, every square and every product of two."),
+        flag("--map", group=LEARNER, help="Add the squares and the pairwise products of all features."),
     ] = None
     hypothesis: Annotated[
         HypothesisName | None,
         flag(
             "--hypothesis", group=LEARNER, help="The hypothesis that predicts.",
-            show_default="averaged; of a regression, last",
+            show_default="averaged; last for regression",
         ),
     ] = None  # fmt: skip
     passes: Annotated[
@@ -68,8 +68,8 @@ class LearnerFlags:
             "--passes",
             "--max-iter",
             group=LEARNER,
-            help="Stop after a pass without an update, or after this many.",
-            show_default="10; of scaled columns of few rows, up to 20; of a regression, 50",
+            help="Largest number of passes; training ends earlier after a pass without an update.",
+            show_default="10; up to 20 for small scaled tables; 50 for regression",
         ),
     ] = None
     seed: Annotated[
@@ -89,7 +89,7 @@ class LearnerFlags:
             "--multi-class",
             group=LEARNER,
             rare=True,
-            help="Three or more classes: each against its best rival, or each against the rest.",
+            help="Three or more classes: the true class against its best rival, or each class against the rest.",
             show_default="joint",
         ),
     ] = None
@@ -106,7 +106,7 @@ class LearnerFlags:
             "--ledger",
             group=LEARNER,
             rare=True,
-            help="Record updates: not (only last and averaged are known), in memory, or in the model file too.",
+            help="Where to record updates: nowhere (last and averaged only), in memory, or in the model file too.",
             show_default="memory",
         ),
     ] = None
@@ -133,16 +133,21 @@ class KernelFlags:
     ] = None
     delta: Annotated[
         float | None,
-        flag("--delta", group=KERNEL, rare=True, help="A coordinate of its own for every row: K + delta²I."),
+        flag(
+            "--delta",
+            group=KERNEL,
+            rare=True,
+            help="Add delta² to the diagonal of the Gram matrix: K + delta²I.",
+        ),
     ] = None
     budget: Annotated[
         float | None,
-        flag("--budget", group=KERNEL, rare=True, help="The most support rows of a kernel model."),
+        flag("--budget", group=KERNEL, rare=True, help="Largest number of support rows of a kernel model."),
     ] = None
     forget: Annotated[
         Literal["oldest", "random", "project"] | None,
         flag(
-            "--forget", group=KERNEL, rare=True, help="Which support row goes when the budget is full.",
+            "--forget", group=KERNEL, rare=True, help="Which support row is removed when the budget is full.",
             show_default="oldest",
         ),
     ] = None  # fmt: skip
@@ -157,7 +162,7 @@ class EstimateFlags:
         flag(
             "--auto",
             group=ESTIMATE,
-            help="Choose rule, parameters, hypothesis, map and kernel by folds; estimate on rows outside the choice.",
+            help="Choose rule, parameters, hypothesis, map and kernel by cross-validation; estimate on other rows.",
         ),
     ] = False
     test: Annotated[
@@ -166,14 +171,14 @@ class EstimateFlags:
             "--test",
             group=ESTIMATE,
             metavar="SOURCE",
-            help="Estimate on this file instead of rows of SOURCE; learn nothing from it.",
+            help="Estimate on this file instead of rows of SOURCE; it is not learned from.",
         ),
     ] = None
     folds: Annotated[
         int | None,
         flag(
-            "--folds", group=ESTIMATE, metavar="N", help="Estimate by this many folds of the rows.",
-            show_default="5; of large data, one fifth held out",
+            "--folds", group=ESTIMATE, metavar="N", help="Number of cross-validation folds of the estimate.",
+            show_default="5; on large data one fifth is held out",
         ),
     ] = None  # fmt: skip
     holdout: Annotated[
@@ -182,7 +187,7 @@ class EstimateFlags:
             "--holdout",
             group=ESTIMATE,
             metavar="SHARE",
-            help="Estimate on one part of the rows, as in 0.2, instead of folds.",
+            help="Estimate on this share of the rows, such as 0.2, instead of folds.",
         ),
     ] = None
     groups: Annotated[
@@ -191,7 +196,7 @@ class EstimateFlags:
             "--groups",
             group=ESTIMATE,
             metavar="COLUMN",
-            help="Rows with one value here stay in one fold: a customer, a patient. The column is no feature.",
+            help="Keep rows with the same value of this column, such as a patient, in one fold. It is not a feature.",
         ),
     ] = None
     time_order: Annotated[
@@ -199,11 +204,11 @@ class EstimateFlags:
         flag(
             "--time-order",
             group=ESTIMATE,
-            help="Rows are in time order: estimate on later rows than learned from.",
+            help="Rows are in time order: train on earlier rows, estimate on later ones.",
         ),
     ] = False
     no_estimate: Annotated[
-        bool, flag("--no-estimate", group=ESTIMATE, help="Skip the estimate and the probabilities.")
+        bool, flag("--no-estimate", group=ESTIMATE, help="Do not estimate, and fit no probabilities.")
     ] = False
     certify: Annotated[
         float | None,
@@ -211,7 +216,7 @@ class EstimateFlags:
             "--certify",
             group=ESTIMATE,
             metavar="CONFIDENCE",
-            help="Hold out a fifth of the rows for good, and bound the error of the model on new rows, as in 0.95.",
+            help="Never train on a fifth of the rows; bound the error on new rows with this confidence (0.95).",
         ),
     ] = None
 
@@ -239,18 +244,22 @@ class OutOfCoreFlags:
             "--memory",
             group=OUT_OF_CORE,
             metavar="SIZE",
-            help="Use no more than this, as in 2GB: a larger source is read in passes, out of core.",
-            show_default="half of what there is",
+            help="Memory limit, such as 2GB; a larger source is read in passes, out of core.",
+            show_default="half of the memory",
         ),
     ] = None
     out_of_core: Annotated[
         bool,
-        flag("--out-of-core", group=OUT_OF_CORE, help="Read in passes and hold no rows, whatever the size."),
+        flag(
+            "--out-of-core",
+            group=OUT_OF_CORE,
+            help="Read the source in passes and hold no rows in memory, whatever its size.",
+        ),
     ] = False
     no_cache: Annotated[
         bool,
         flag(
-            "--no-cache", group=OUT_OF_CORE, rare=True, help="Store nothing that was read for the next run."
+            "--no-cache", group=OUT_OF_CORE, rare=True, help="Do not store the parsed rows for the next run."
         ),
     ] = False
     no_measure: Annotated[
@@ -293,9 +302,7 @@ class EngineFlags:
 
     engine: Annotated[
         Literal["local", "dask", "spark"] | None,
-        flag(
-            "--engine", group=ENGINE, help="Learn on shards side by side: in threads, on Dask, or on Spark."
-        ),
+        flag("--engine", group=ENGINE, help="Train on shards in parallel: in threads, on Dask, or on Spark."),
     ] = None
     cluster: Annotated[
         str | None,
@@ -304,7 +311,7 @@ class EngineFlags:
             group=ENGINE,
             rare=True,
             metavar="ADDRESS",
-            help="Address of the cluster, as in tcp://host:8786 or spark://host:7077.",
+            help="Address of the cluster, such as tcp://host:8786 or spark://host:7077.",
             show_default="one on this machine",
         ),
     ] = None
@@ -315,7 +322,7 @@ class EngineFlags:
             group=ENGINE,
             rare=True,
             metavar="FILE",
-            help="Save every pass here, and continue from the pass that is there.",
+            help="Save every pass here, and continue from the last pass saved.",
         ),
     ] = None
 
@@ -342,7 +349,7 @@ class OutputFlags:
             "--trace",
             group=OUTPUT,
             metavar="FILE",
-            help="Write every update as a line of CSV here, with the weights before and after it; - prints a table.",
+            help="Write every update to this CSV file, with the weights before and after it; - prints a table.",
         ),
     ] = None
     json: Annotated[bool, flag("--json", group=OUTPUT, help="Print JSON instead of a table.")] = False
@@ -447,7 +454,7 @@ def check_estimate(request: FitRequest) -> None:
     if flags.holdout is not None and not 0.0 < flags.holdout < 1.0:
         refuse(f"--holdout must be between 0 and 1, got {flags.holdout:g}")
     if flags.certify is not None and not 0.5 <= flags.certify < 1.0:
-        refuse(f"--certify takes a confidence from 0.5 to below 1, as in 0.95, got {flags.certify:g}")
+        refuse(f"--certify takes a confidence from 0.5 to below 1, such as 0.95, got {flags.certify:g}")
     if flags.certify is not None and request.training.task == "regression":
         refuse("--certify bounds the error of classes: leave out --task regression")
 
