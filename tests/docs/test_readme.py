@@ -71,7 +71,7 @@ def rows_of(text):
     ]
 
 
-FEATURES = rows_of((ROOT / "docs" / "beside-others.md").read_text(encoding="utf-8"))
+FEATURES = rows_of((ROOT / "docs" / "beside-others.md").read_text(encoding="utf-8").partition("\n## ")[0])
 CHANGES_OVER = rows_of(README.partition("## Beside others")[2])[1:]
 
 

@@ -210,7 +210,7 @@ MissingFlag = Annotated[
     flag(
         "--missing",
         group=COLUMNS,
-        help="Replace a missing number by the mean and an indicator, the mean, or the median; refuse it; or drop its row.",
+        help="Replace a missing number by the mean and an indicator, the mean, or the median; refuse; or drop the row.",
         show_default="indicator",
     ),
 ]
