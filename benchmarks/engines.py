@@ -1,4 +1,4 @@
-"""Do engines pay? Accuracy of mixing, Dask against one process, an epoch beside its passes, Spark's own learner.
+"""Engines: accuracy of mixing, Dask against one process, the overhead of an epoch, and Spark's own learner.
 
 ``python -m benchmarks engines`` runs what is installed; ``ROSENBLATT_GIGABYTES`` sets the size of the shards (1; 4 was
 asked for).

@@ -1,4 +1,4 @@
-"""Files to a model, against those who read them elsewhere; ratios of one run.
+"""From a file to a model, against other readers and learners; ratios of one run.
 
 ``ROSENBLATT_BENCH_MB`` sets the size of the generated files (100; 1000 for the sizes that were asked for). Every row
 shows seconds on the clock and seconds of processors: on a machine that others use only the latter can be compared,

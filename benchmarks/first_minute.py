@@ -1,4 +1,4 @@
-"""How long a newcomer waits: the first command with empty caches, beside a second, and scikit-learn's cold start.
+"""The first command with empty caches, beside a second command and scikit-learn's cold start.
 
 Both have the operating system's file cache warm; only our cache of machine code is empty the first time.
 """

@@ -1,4 +1,4 @@
-"""The tables of Freund and Schapire (1999), section 5: MNIST, degrees 1 to 6, theirs beside ours.
+"""The tables of Freund and Schapire (1999), section 5: MNIST, degrees 1 to 6, their results beside ours.
 
 ``python -m benchmarks freund_schapire`` (or this file without arguments) for the degrees in ``ROSENBLATT_DEGREES``
 (23; all are 123456) and the passes in ``ROSENBLATT_PASSES`` (4; theirs are 30), or ``python

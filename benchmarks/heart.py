@@ -1,4 +1,4 @@
-"""Is the heart fast? One averaged pass against scikit-learn's epoch and against the read of the data itself."""
+"""The training loop: one averaged pass against an epoch of scikit-learn, and against reading the data from memory."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The kernel perceptron on MNIST: a pass against the matrix products it needs, the vote against `last`, and SVC.
+"""The kernel perceptron on MNIST: a pass against the matrix products that it needs, the vote against `last`, and SVC.
 
 ``python -m benchmarks kernel``; with ``ROSENBLATT_SVC=1`` scikit-learn's SVC is trained on MNIST too, which takes
 minutes; on made, noisy rows it always is. On a machine that others use, ``ROSENBLATT_CPU_TIME=1

@@ -1,4 +1,4 @@
-"""How long a step of the lab takes: at 500 points in a real browser, and for forty visitors who step at once."""
+"""The time of a step in the lab: at 500 points in a real browser, and for forty visitors who step at once."""
 
 import asyncio
 import json

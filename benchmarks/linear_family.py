@@ -1,4 +1,4 @@
-"""Do the models that only add cost one read of the data? Is a soft pass fast? Against scikit-learn, in one run."""
+"""Models of sums beside one read of the data, and passes with other rules, against scikit-learn in one run."""
 
 import time
 from collections.abc import Callable

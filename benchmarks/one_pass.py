@@ -1,4 +1,4 @@
-"""One pass over sparse text: is NAG within a point of Vowpal Wabbit's defaults, and as fast? Ratios of one run.
+"""One pass over sparse text: accuracy and time of NAG beside Vowpal Wabbit's defaults; ratios of one run.
 
 Every set is written as Vowpal Wabbit's text and read from there by both, from the file to the model, each row predicted
 before it is learned from. Times are CPU times of the process, all threads: both read and learn in several. Real sets

@@ -1,4 +1,4 @@
-"""How fast are proofs, against HiGHS on the whole problem? Every line of that name in docs/benchmarks.md.
+"""The time of proofs against HiGHS on the whole problem.
 
 Run with ``python -m benchmarks.proofs``. Times of one run are compared as ratios: the machine may be noisy. Real data
 (``ROSENBLATT_DATA``, scikit-learn's own sets) are timed against HiGHS called directly, simplex or interior point,

@@ -24,14 +24,14 @@ PEERS = (
 )
 # What sets the size of a question: the variable, what it is without one, what was asked for, what it counts.
 SIZES = (
-    ("ROSENBLATT_DATA", "../shared/data", "", "the folder of real data sets"),
-    ("ROSENBLATT_BENCH_MB", "100", "1000", "files: megabytes of each"),
+    ("ROSENBLATT_DATA", "../shared/data", "", "folder of real data sets"),
+    ("ROSENBLATT_BENCH_MB", "100", "1000", "files: megabytes per file"),
     ("ROSENBLATT_BENCH_STREAM_MB", "2000", "10000", "streams: megabytes through the pipe"),
-    ("ROSENBLATT_GIGABYTES", "1", "4", "engines: of dense rows"),
+    ("ROSENBLATT_GIGABYTES", "1", "4", "engines: gigabytes of dense rows"),
     ("ROSENBLATT_JOURNAL", "1000000", "1000000", "service: feedbacks before a restart"),
-    ("ROSENBLATT_SVC", "", "1", "kernel: train scikit-learn's SVC beside it"),
+    ("ROSENBLATT_SVC", "", "1", "kernel: also train scikit-learn's SVC"),
     ("ROSENBLATT_DEGREES", "23", "123456", "freund_schapire: degrees of the kernel"),
-    ("ROSENBLATT_PASSES", "4", "30", "freund_schapire: the most passes"),
+    ("ROSENBLATT_PASSES", "4", "30", "freund_schapire: largest number of passes"),
 )
 SUPPORT = {
     "__init__",
@@ -50,14 +50,14 @@ SUPPORT = {
 OPENING = (
     "# Benchmarks",
     "",
-    "Written by `make bench`, which asks every question on the same data in the same run, ours beside the peer:",
-    "same rows, same passes, same threads. Where it matters both warm (in memory, compiled) and cold (from the disk,",
-    "the first time) are shown. *asked* is what this project set itself before it was built; what was missed stays in",
-    "the table. Times belong to the machine, ratios travel better. `python -m benchmarks NAME` asks one question.",
+    "`make bench` writes this page. Each benchmark runs this package and its peer in the same run, on the same data, with",
+    "the same passes and threads. Where it matters there are warm (in memory, compiled) and cold (from disk, first run)",
+    "times. *asked* is the goal set before the code was written; goals that were missed are shown too. Times depend on",
+    "the machine; ratios depend on it less. `python -m benchmarks NAME` runs one benchmark.",
     "",
-    "Sizes are such that all of it takes about 25 minutes on two cores. Variables change them:",
+    "With the default sizes all benchmarks take about 25 minutes on two cores. Environment variables change the sizes:",
     "",
-    "| variable | without it | in full | what |",
+    "| variable | default | full size | meaning |",
     "|---|---|---|---|",
 )
 BEGIN, END = "<!-- benchmarks: begin (written by `make bench`) -->", "<!-- benchmarks: end -->"
@@ -159,7 +159,7 @@ def in_short(kept: dict[str, Any]) -> str:
     lines = [
         "",
         "",
-        "| ours and theirs of a line are of one run | ours | theirs | ratio |",
+        "| ours and theirs in each row are from the same run | ours | theirs | ratio |",
         "|---|--:|--:|--:|",
     ]
     for row, _ in found:
@@ -169,7 +169,7 @@ def in_short(kept: dict[str, Any]) -> str:
         [
             *lines,
             "",
-            f"On {'; '.join(sorted(machines))}. All of it: [docs/benchmarks.md](docs/benchmarks.md).",
+            f"On {'; '.join(sorted(machines))}. All rows: [docs/benchmarks.md](docs/benchmarks.md).",
             "",
         ]
     )
@@ -195,8 +195,8 @@ def not_run(kept: dict[str, Any]) -> list[str]:
         for row in table["rows"]
         if row["ratio"] is None
     ]
-    rows += [f"- {name}: not asked since it was written" for name in questions() if name not in kept]
-    return ["## What was not run, and why", "", *(rows or ["- Nothing: every line below was measured."]), ""]
+    rows += [f"- {name}: not run yet" for name in questions() if name not in kept]
+    return ["## What was not run", "", *(rows or ["- Nothing: every row below was measured."]), ""]
 
 
 def in_section(name: str, found: dict[str, Any]) -> list[str]:

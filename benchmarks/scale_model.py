@@ -1,4 +1,4 @@
-"""What does an epoch cost on S shards? A model of bytes, flops, latency and tree depth, its simulation, and its fit.
+"""The time of an epoch on S shards: a model of bytes, flops, latency and tree depth, its simulation and its fit.
 
 ``python -m benchmarks scale_model`` measures the constants here, and prints what they predict; ``python -m
 benchmarks.scale_page`` measures them and writes them into docs/scale.md.

@@ -1,4 +1,4 @@
-"""The service under load on loopback: predict, durable feedback, both at once, a restart, and memory.
+"""The service under load on loopback: predictions, durable feedback, both at once, a restart, and memory.
 
 ``python -m benchmarks service``. Server and load tool share this machine's cores; ratios are taken within one run, the
 contestants taking turns. ``ROSENBLATT_JOURNAL`` is how many feedbacks the restart has behind it (1,000,000).
