@@ -1,4 +1,4 @@
-"""Accuracy of the default beside scaled logistic regression, of an automatic choice beside an SVM, and the time of folds.
+"""Accuracy of the default beside scaled logistic regression, of a choice beside an SVM, and the time of folds.
 
 Same rows and folds for all; times beside accuracies.
 """
