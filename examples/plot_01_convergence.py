@@ -2,10 +2,10 @@ r"""
 Convergence, update by update
 =============================
 
-The perceptron looks at one example at a time. Where ``y (w·x + b) ≤ 0`` it adds the example to the
-weights, and the line turns towards it (dashed before, solid after; pink is what is added). The
-ledger remembers every update, so that the whole run can be told again after it is over. On
-separable data the corrections come to an end; here after a handful.
+The perceptron looks at one example at a time. If ``y (w·x + b) ≤ 0`` it adds the example to the
+weights, and the line turns towards it (dashed before, solid after; the pink arrow is the change). The
+ledger records every update, so that the run can be replayed afterwards. On separable data the
+corrections end; here after a few.
 """
 
 import matplotlib.pyplot as plt

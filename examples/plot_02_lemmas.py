@@ -3,9 +3,9 @@ The two lemmas behind the mistake bound
 =======================================
 
 Every mistake adds at least :math:`\gamma` to :math:`v\cdot u`, and at most :math:`R^2` to
-:math:`\|v\|^2`. A number that grows like :math:`k` cannot stay below one that grows like
-:math:`\sqrt{k}`, so mistakes end. ``Perceptron.trace`` measures both sides after every update of a
-real run; the page :doc:`/theory/mistake-bound` has the proof.
+:math:`\|v\|^2`. So :math:`v\cdot u` grows at least like :math:`k` and :math:`\|v\|` at most like
+:math:`\sqrt{k}`, which bounds the number :math:`k` of mistakes. ``Perceptron.trace`` returns both
+sides after every update of a run; the page :doc:`/theory/mistake-bound` has the proof.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@ r"""
 Margin and bound
 ================
 
-The narrower the gap between the classes, the more mistakes may be made: at most
-:math:`R^2/\gamma^2`. Each dot is one run, each column of dots the same data in twelve orders. The
-promise is kept every time, usually with much to spare: the bound is what the worst order of the
-worst data could cost.
+The smaller the margin between the classes, the more mistakes are possible: at most
+:math:`R^2/\gamma^2`. Each dot is one run, and each column of dots shows the same data in twelve
+orders. All runs stay below the bound, most of them far below, because it holds for the worst order of
+the worst data.
 """
 
 import matplotlib.pyplot as plt

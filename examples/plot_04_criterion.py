@@ -2,9 +2,9 @@ r"""
 The perceptron criterion as a landscape
 =======================================
 
-:math:`E(w) = -\sum y_i\, w\cdot x_i` over the misclassified examples is made of flat pieces: zero
-inside a cone of solutions, rising linearly outside. Walking down its gradient is the batch form of
-the perceptron.
+The criterion :math:`E(w) = -\sum y_i\, w\cdot x_i` over the misclassified examples is piecewise linear:
+zero inside the cone of solutions, and rising outside. Gradient descent on it is the batch form of the
+perceptron.
 """
 
 import matplotlib.pyplot as plt

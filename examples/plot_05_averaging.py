@@ -2,9 +2,8 @@ r"""
 Averaging against the last weights, on noisy text
 =================================================
 
-On data with wrong labels the last weights have just been pulled somewhere by the last mistake. The
-mean of all weights along the way is steadier. Both are read from the same run: ``clf.use("last")``
-trains nothing.
+On data with wrong labels, the last weights depend much on the last few mistakes. The mean of all
+weights of the run varies less. Both come from the same run: ``clf.use("last")`` does not train again.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@ r"""
 Voting
 ======
 
-Every weight vector that the run has held votes on a new example, with as many votes as examples it
-survived. The table shows the longest-lived ones, what each says about one point, and how the vote
-ends.
+Every weight vector of the run votes on a new example, with as many votes as examples it survived. The
+table shows the vectors with the longest survival, what each predicts for one point, and the result
+of the vote.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@ r"""
 A feature map
 =============
 
-No line parts a disc from the ring around it. In the squares of the coordinates the circle *is* a
-line, and the perceptron finds it. ``separability`` proves both halves of the sentence.
+No line separates a disc from the ring around it. In the squares of the coordinates the circle *is* a
+line, and the perceptron finds it. ``separability`` proves both statements.
 """
 
 import matplotlib.pyplot as plt

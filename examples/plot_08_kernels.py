@@ -2,9 +2,9 @@ r"""
 Kernels
 =======
 
-The kernel perceptron never enters the space of its features: it remembers the examples that taught
-it something, and asks the kernel how alike two examples are. Three kernels (linear, polynomial of
-degree 3, Gaussian) on the same two moons; ringed are the rows it gets wrong.
+The kernel perceptron does not compute features: it stores the examples that caused updates, and the
+kernel compares them with a new example. Three kernels (linear, polynomial of degree 3, Gaussian) on the
+same two moons; misclassified rows have a ring.
 """
 
 import matplotlib.pyplot as plt

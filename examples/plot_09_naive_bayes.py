@@ -2,9 +2,9 @@ r"""
 Naive Bayes weights that can be read
 ====================================
 
-Naive Bayes on zeros and ones is a hyperplane whose weights are counted, not trained. A word that is
-there speaks with :math:`p_i`, a word that is absent with :math:`q_i`; the weight is :math:`p_i -
-q_i`. In base 2 they are bits: +1 doubles the odds.
+Naive Bayes on zeros and ones is a hyperplane whose weights are computed from counts. A word that is
+present contributes :math:`p_i`, an absent word :math:`q_i`; the weight is :math:`p_i - q_i`. In base 2
+the contributions are bits: +1 doubles the odds.
 """
 
 import matplotlib.pyplot as plt

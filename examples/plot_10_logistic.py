@@ -2,9 +2,9 @@ r"""
 Logistic regression against the perceptron
 ==========================================
 
-Both end with a hyperplane. The perceptron stops as soon as everything is right, however narrowly;
-the logistic loss keeps asking for more, so its line settles farther from both classes. The third
-has the largest margin there is.
+Both learn a hyperplane. The perceptron stops as soon as every example is classified correctly, however
+small the margin. The logistic loss still falls with a larger margin, so its line settles farther from
+both classes. The third line has the largest possible margin.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@ r"""
 Cover's theorem: a perceptron holds two bits a weight
 =====================================================
 
-Give *n* points in general position random labels. Below *n* = *d* a hyperplane with *d* weights can
-always realise them, above 2\ *d* hardly ever; exactly at 2\ *d* every second time (Cover 1965).
-``separability`` decides every single trial and can prove its answer, so the curve is measured and
-not estimated from a learner that might have given up too early.
+Label *n* points in general position at random. For *n* ≤ *d*, a hyperplane with *d* weights always
+separates them; for *n* much larger than 2\ *d* almost never; for *n* = 2\ *d* in half of the cases
+(Cover 1965). ``separability`` decides every trial exactly, so the curve does not depend on a learner
+that may stop too early.
 """
 
 from math import comb

@@ -2,10 +2,10 @@ r"""
 Finding a wrong label with a certificate
 ========================================
 
-Two hundred rows, one label wrong. ``separability`` answers that no hyperplane parts the classes,
-and names the few rows that contradict each other, with weights: their weighted mean in one class is
-*exactly* their weighted mean in the other. Overlapping classes give such rows too; here the wrong label
-is among them, because without it the data are separable.
+Two hundred rows, one of them with a wrong label. ``separability`` answers that no hyperplane separates
+the classes, and names a few rows that contradict each other, with weights: their weighted mean in one
+class equals *exactly* their weighted mean in the other. Overlapping classes give such rows too; here
+the wrong label is among them, because without it the data are separable.
 """
 
 import matplotlib.pyplot as plt

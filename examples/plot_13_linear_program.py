@@ -2,10 +2,10 @@ r"""
 A linear program by correcting mistakes
 =======================================
 
-``A w ≥ 1`` asks for a point that satisfies every row. Read each row as a positive example, and the
-perceptron solves it; ``solve_cone`` does, and proves the answer exactly. Here: amounts of two foods
-with enough of everything and not too much sugar. Drawn is the cone of all directions that work,
-once the last column, always one, is fixed.
+``A w ≥ 1`` asks for a point that satisfies every row. If each row is read as a positive example, the
+perceptron solves it; ``solve_cone`` also proves the answer exactly. The example computes amounts of two
+foods with enough of every nutrient and not too much sugar. The plot shows the cone of all solutions,
+with the last column, which is constant, fixed.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,8 @@ r"""
 XOR by gates
 ============
 
-No single perceptron computes XOR: asked to learn it, ``Gate.learned`` refuses, with the proof. Two
-gates beneath a third do: NAND and OR each cut one corner off, and AND keeps what is left between
-them.
+No single perceptron computes XOR: ``Gate.learned`` refuses to learn it, with a proof. Three gates
+compute it: NAND and OR each cut off one corner, and AND keeps the strip between them.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@ r"""
 Parity by upstart
 =================
 
-Is the number of ones odd? Every input matters in every case, which makes parity the hardest Boolean
-function for perceptrons. The upstart starts with one unit and gives it daughters that silence it
-where it is wrongly on and wake it where it is wrongly off, until no error is left. Its guarantee:
-none is, on any consistent data.
+Parity asks whether the number of ones is odd. Every input matters in every case, which makes parity the
+hardest Boolean function for perceptrons. The upstart starts with one unit and adds daughter units that
+inhibit it where it is wrongly on and excite it where it is wrongly off. On any consistent data it ends
+without errors.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@ r"""
 A drifting stream
 =================
 
-What a reader finds interesting changes. A plain average remembers the old taste as long as the new
-one; with ``forget=`` the average has a half-life, and comes round. Every prediction is made before
-its label is seen.
+The label that a reader would give changes over time. A plain average gives old examples as much weight
+as new ones; with ``forget=`` the average has a half-life and follows the change. Every prediction is
+made before its label is used.
 """
 
 import matplotlib.pyplot as plt

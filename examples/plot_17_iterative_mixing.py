@@ -2,11 +2,11 @@ r"""
 Iterative mixing: the perceptron on shards
 ==========================================
 
-A cluster cannot update one vector in turn. Each shard runs a pass from shared weights, and what
-they moved is averaged, epoch after epoch (McDonald, Hall and Mann 2010). The corrections, weighted
-as the mix weighs them, stay below :math:`R^2/\gamma^2` for any number of shards. More shards err
-more in the first epoch, when none knows what the others have just learned; after that the mix,
-being an average, is steady. One shard is the local learner, bit for bit. The same call runs on Dask
+A cluster cannot update one weight vector example by example. Instead, each shard runs a pass from shared
+weights, and their changes are averaged, epoch after epoch (McDonald, Hall and Mann 2010). The number of
+corrections, weighted like the average, stays below :math:`R^2/\gamma^2` for any number of shards. More
+shards make more mistakes in the first epoch, because they do not know each other's updates; later the
+averaged weights are stable. One shard gives the local learner, bit for bit. The same call runs on Dask
 and Spark.
 """
 

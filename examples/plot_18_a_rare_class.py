@@ -2,9 +2,8 @@ r"""
 A rare class: uneven margins
 ============================
 
-When one class is rare, a line that hugs it misses the next one. The rule PAUM asks for a wider
-margin on the rare side than on the common one; a rule is an object, and any of them runs in the
-same loop.
+When one class is rare, a line close to its few examples misses new ones. The rule PAUM requires a
+wider margin on the side of the rare class.
 """
 
 import matplotlib.pyplot as plt
