@@ -162,7 +162,7 @@ def _confusions(confusion: dict[str, Any]) -> Any:
 
     truths, predicted, counts = confusion["truth"], confusion["predicted"], confusion["counts"]
     if len(predicted) <= WIDEST:
-        table = columns("is \\ called", *predicted)
+        table = columns("true \\ predicted", *predicted)
         for k, name in enumerate(truths):
             cells = [
                 Text(f"{count:,}", style="bold" if place == k else "" if count else "dim")
