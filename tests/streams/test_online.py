@@ -500,3 +500,20 @@ def test_new_classes_in_the_first_rows_copy_only_the_weights_of_features_so_far(
     assert block.learner.n_features >= n
     one_by_one = [bool(single.progress(X[i : i + 1], y[i : i + 1])[0]) for i in range(100)]
     assert right[:100].tolist() == one_by_one
+
+
+@pytest.mark.parametrize("example", [3, "free offer", [1.0, 2.0], None])
+def test_an_example_without_names_is_refused_with_an_example_of_one(example):
+    learner = OnlineLearner()
+    with pytest.raises(TypeError, match=r"a dict of features such as \{'wind': 3"):
+        learner.learn_one(example, "spam")
+    learner.learn_one({"free": 1}, "spam")
+    with pytest.raises(TypeError, match="a dict of features"):
+        learner.predict_one(example)
+
+
+def test_a_wrong_hypothesis_names_those_that_a_stream_has():
+    with pytest.raises(
+        ValueError, match="must be one of auto, last, averaged, voted, survivor, random, got 'best'"
+    ):
+        OnlineLearner("best")

@@ -369,7 +369,7 @@ class Undecided(WithHyperplane):
 
 
 REASONS = (
-    "This says nothing about why: the classes may overlap, a feature that tells them apart may be missing, "
+    "The proof does not show the reason: the classes may overlap, a feature that tells them apart may be missing, "
     "they may be arranged as in XOR, or a label may be wrong."
 )
 
@@ -416,7 +416,7 @@ class Inseparable(Proof):
     def _denial(self) -> str:
         if len(self.classes) > 2:
             without = "" if self.fit_intercept else " without intercepts"
-            return f"No linear scores{without}, one per class, rate every row's own class strictly best."
+            return f"No linear scores{without}, one per class, give every row its highest score for its own class."
         return f"No hyperplane{self._through_origin} puts every row strictly on the side of its class."
 
     def _contradiction(self) -> str:
@@ -434,8 +434,8 @@ class Inseparable(Proof):
                 for term, rival in zip(terms, self.rivals, strict=True)
             ]
             return (
-                f"A weighted sum of {n} demands is exactly zero ({listed(named)}), so no scores satisfy them all. "
-                f"{REASONS}"
+                f"Each row demands that one score exceeds another. A weighted sum of {n} of these demands is 0 > 0, "
+                f"exactly ({listed(named)}), so no scores satisfy them all. {REASONS}"
             )
         if self.fit_intercept:
             return (
@@ -474,10 +474,12 @@ class QuasiSeparable(Inseparable, WithHyperplane):
         return expectation in ("inseparable", "quasi-separable")
 
     def __str__(self) -> str:
-        one = "one" if len(self.classes) <= 2 else "some"
+        if len(self.classes) <= 2:
+            weak = f"one has no row on the wrong side; it touches {len(self.rows)} of them"
+        else:
+            weak = f"some rate no class above a row's own; they tie on {len(self.rows)} of them"
         return (
-            f"Quasi-separable. {self._denial[:-1]}, but {one} has all {self.n_rows} rows on or beyond it; it "
-            f"touches {len(self.rows)} of them, and so must every other. {self._contradiction()}"
+            f"Quasi-separable. {self._denial[:-1]}, but {weak}, as all others must. {self._contradiction()}"
         )
 
 

@@ -93,6 +93,7 @@ class ExampleReader:
 
     def read(self, x: Example, row: int = 0) -> None:
         """Read an example into a row, after the previous rows."""
+        check_names(x)
         self.reserve(len(x), int(self.starts[row]) + len(x))
         text_only = TEXT.issuperset(map(type, x))
         if not text_only:
@@ -163,6 +164,24 @@ class ExampleReader:
         return Rows(self.values[:count], self.indices[:count], self.starts)
 
 
+def check_names(x: Example) -> None:
+    """Raise TypeError for an example whose features have no names."""
+    if not hasattr(x, "items"):
+        raise TypeError(
+            f"an example is a dict of features such as {{'wind': 3, 'sky': 'grey'}}, got {type(x).__name__}"
+        )
+
+
+def named_numbers(x: Example) -> dict[str, float]:
+    """Return the features of one example by name.
+
+    >>> named_numbers({"wind": 3, "sky": "grey"})
+    {'wind': 3.0, 'sky=grey': 1.0}
+    """
+    check_names(x)
+    return flattened({str(key): value for key, value in x.items()})
+
+
 def flattened_row(x: Example, vocabulary: Vocabulary) -> tuple[list[int], list[float], bool]:
     """Return ascending features and numbers of one example, and whether all its names are known.
 
@@ -171,7 +190,7 @@ def flattened_row(x: Example, vocabulary: Vocabulary) -> tuple[list[int], list[f
     """
     row: dict[int, float] = {}
     all_known = True
-    for name, value in flattened({str(key): value for key, value in x.items()}).items():
+    for name, value in named_numbers(x).items():
         feature = vocabulary.feature(name)
         if feature >= 0:
             row[feature] = row.get(feature, 0.0) + value

@@ -14,7 +14,6 @@ from rosenblatt.core.scaling import TOO_LARGE_TO_SCALE, buffer_scaler, folded, s
 from rosenblatt.core.single import NOT_FINITE, OVERFLOW, link_power, row_predictor
 from rosenblatt.data.batch import sparse_rows
 from rosenblatt.data.labels import checked_label, exact_labels
-from rosenblatt.data.named.json_lines import flattened
 from rosenblatt.data.named.vocabulary import NamedSchema, Vocabulary
 from rosenblatt.learner.calibration import fit_calibration
 from rosenblatt.learner.explain import Explanation, explain_row
@@ -28,6 +27,7 @@ from rosenblatt.streams.named_rows import (
     TableColumns,
     check_columns,
     columns_of,
+    named_numbers,
     table_columns,
 )
 from rosenblatt.streams.names import NameSketch
@@ -208,7 +208,7 @@ class OnlineLearner(RowsLearner):
         """Learn from an example: predict, compare, update as the rule says."""
         label = self._label_codes.get(y)
         if label is None:
-            flattened({str(key): value for key, value in x.items()})  # a bad example brings no class
+            named_numbers(x)  # a bad example brings no class
             label = self._add_label(y)
         if weight != 1.0 or not self.compiled:
             self.learn_many([x], [y], None if weight == 1.0 else [weight])
@@ -304,7 +304,7 @@ class OnlineLearner(RowsLearner):
         names: Sequence[str] = self.names
         if self.hash_bits:  # the example at hand knows its names, also where two of them share a feature
             hashed_names = [f"#{feature}" for feature in range(n)]
-            for name in flattened({str(key): value for key, value in x.items()}):
+            for name in named_numbers(x):
                 feature = self._vocabulary.feature(name)
                 hashed_names[feature] = (
                     name if hashed_names[feature].startswith("#") else f"{hashed_names[feature]} + {name}"
@@ -513,7 +513,7 @@ class OnlineLearner(RowsLearner):
         if columns is not None:
             check_columns(*columns)
         for x in X:
-            flattened({str(key): value for key, value in x.items()})
+            named_numbers(x)
         raise ValueError(otherwise)
 
     def _rows(self, X: Any, grow: bool) -> Rows:

@@ -679,7 +679,9 @@ def _check_options(
                     f"{each} has a p-norm geometry, which 'auto' does not take: choose p=2 or another rule"
                 )
     else:
-        hypotheses.check_name(hypothesis)
+        if hypothesis not in hypotheses.NAMES:
+            names = [AUTO, *(name for name in hypotheses.NAMES if name != "pocket")]
+            raise ValueError(f"hypothesis must be one of {', '.join(names)}, got {hypothesis!r}")
         if candidates is not None:
             raise ValueError(f"candidates are the rules of 'auto', but the hypothesis is {hypothesis!r}")
     if hypothesis == "pocket":
