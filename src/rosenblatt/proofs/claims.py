@@ -478,9 +478,7 @@ class QuasiSeparable(Inseparable, WithHyperplane):
             weak = f"one has no row on the wrong side; it touches {len(self.rows)} of them"
         else:
             weak = f"some rate no class above a row's own; they tie on {len(self.rows)} of them"
-        return (
-            f"Quasi-separable. {self._denial[:-1]}, but {weak}, as all others must. {self._contradiction()}"
-        )
+        return f"Quasi-separable. {self._denial[:-1]}, but {weak}, as do all others. {self._contradiction()}"
 
 
 @dataclass(frozen=True)
