@@ -34,6 +34,16 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(target), f"{page.relative_to(ROOT)} links to {link}: no such heading"
 
 
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_rows_of_a_table_have_as_many_cells_as_its_header(page):
+    """A bar in a cell is written with a backslash, also in code: otherwise the rest of the row is not shown."""
+    for table in re.findall(r"(?:^\|.*\n)+", prose(page), re.MULTILINE):
+        header, *rows = table.splitlines()
+        bars = re.compile(r"(?<!\\)\|")
+        for row in rows:
+            assert len(bars.findall(row)) == len(bars.findall(header)), f"{page.relative_to(ROOT)}: {row}"
+
+
 def test_every_page_is_reached_from_the_site():
     """Each page under docs/ is in a toctree, so that it is found without knowing its name."""
     listed = set()
