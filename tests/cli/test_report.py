@@ -52,3 +52,12 @@ def test_compare_says_how_a_learner_of_counts_can_take_part():
     chosen = "compare sample:iris --learner MultinomialNaiveBayes --learner ClosestCentroid"
     assert "--no-scale" in run(chosen.split()).stdout
     assert "left out" not in run([*chosen.split(), "--no-scale"]).stdout
+
+
+def test_the_target_of_a_regression_needs_no_hint(tmp_path):
+    path = tmp_path / "houses.csv"
+    path.write_text("size,price\n" + "".join(f"{n},{n * 1.5}\n" for n in range(1, 40)))
+    asked = run(f"fit {path} --task regression").stdout
+    assert "target" in asked
+    assert "regression?" not in asked
+    assert "regression?" in " ".join(run(f"info {path}").stdout.split())

@@ -177,7 +177,7 @@ def test_labels_that_cannot_be_are_refused(labels, why):
 @pytest.mark.parametrize(
     ("flags", "why", "code"),
     [
-        ("sample:iris --engine local", "the samples are small", 2),
+        ("sample:iris --engine local", "samples are inside the package", 2),
         ("- --engine local", "standard input can be read by one process only", 2),
         (
             "{csv} --engine local --learner kernel",

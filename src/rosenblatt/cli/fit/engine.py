@@ -188,7 +188,9 @@ def check_engine(request: "FitRequest") -> None:
     if source == STANDARD_INPUT:
         refuse("--engine: standard input can be read by one process only: write it to a file")
     if source.startswith("sample:"):
-        refuse("--engine: the samples are small, and built in: name a file, a pattern or a folder")
+        refuse(
+            "--engine: samples are inside the package, and workers read files: name a file, a pattern or a folder"
+        )
     if request.reading.skip_bad:
         refuse("--skip-bad: an engine stops at a bad line; correct it, or fit without --engine")
     if engine.cluster is not None and engine.engine == "local":

@@ -96,7 +96,7 @@ def report_of(request: "FitRequest", fitted: Fitted) -> dict[str, Any]:
         "task": request.training.task,
         "features": model.n_features,
         "classes": fitted.class_counts,
-        "columns": [each._asdict() for each in fitted.columns],
+        "columns": [_column(each, request) for each in fitted.columns],
         "scaled": is_scaled(fitted.schema),
         "learner": model.name,
         "hypothesis": model.hypothesis,
@@ -109,6 +109,12 @@ def report_of(request: "FitRequest", fitted: Fitted) -> dict[str, Any]:
     if request.output.model is not None:
         report["model"] = request.output.model
     return report
+
+
+def _column(column: Any, request: "FitRequest") -> dict[str, Any]:
+    """Return how a column was read; a regression needs no hint that its target holds numbers."""
+    hint = {"note": ""} if column.kind == "target" and request.training.task == "regression" else {}
+    return {**column._asdict(), **hint}
 
 
 def show(report: dict[str, Any]) -> None:
