@@ -56,7 +56,10 @@ def test_xor_is_inseparable_and_says_so_readably():
     assert proof.overlap is True
     text = str(proof)
     assert text.startswith("Inseparable. No hyperplane")
-    assert "A weighted average of rows of one class equals a weighted average of rows of the other, exactly" in text
+    assert (
+        "A weighted average of rows of one class equals a weighted average of rows of the other, exactly"
+        in text
+    )
     assert text.count("1/4 on row") == 4
 
 
