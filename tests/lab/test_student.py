@@ -130,14 +130,14 @@ def test_the_ledger_is_saved_as_csv(visit):
 def test_training_and_test_have_a_curve_each(visit):
     visitor = visit()
     page = visitor.open("/?data=overlapping&noise=0.6&n=80&clock=200")
-    assert page.get_by_text("test:").count() == 0
+    assert page.get_by_text("test error:").count() == 0
     bar = page.get_by_role("slider", name="Held out for the test").locator(".q-slider__track-container")
     for percent in (5, 10, 15, 20, 25):
         bar.press("ArrowRight")
         visitor.until(test=percent)
     chart = page.locator('svg[aria-label="Misclassified, in percent"]')
     chart.wait_for()
-    assert re.search(r"training: [\d.]+%.*test: [\d.]+%", chart.text_content())
+    assert re.search(r"training error: [\d.]+%.*test error: [\d.]+%", chart.text_content())
     assert chart.locator("polyline").count() == 2
     assert page.locator("main .lab-plane:not(.small) [data-held-out]").count() == 20
     page.get_by_text("20 held out.").wait_for()
@@ -232,8 +232,8 @@ def test_gates_and_networks_explain_their_marks(visit):
     page = visit().open("/gates?gate=XOR&proof=yes")
     legend = page.locator("[data-part=legend]").inner_text()
     for words in (
-        "y = +1",
-        "y = −1",
+        "wanted: 1",
+        "wanted: 0",
         "misclassified",
         "with this weight in the proof",
         "where they are equal",

@@ -150,6 +150,20 @@ def test_margin_bound_and_proof_are_those_of_the_library(page):
     assert separable >= 12
 
 
+def test_the_figure_does_not_call_the_labels_of_xor_wrong(page):
+    """It says what the proof shows, and a wrong label is one possible reason of several."""
+    page.set_content("<body><div id='xor'></div></body>")
+    page.evaluate(
+        "async ([url, options]) => (await import(url)).figure(document.getElementById('xor'), options)",
+        [module_url(), {"points": [[0, 0], [0, 1], [1, 0], [1, 1]], "labels": [-1, 1, 1, -1], "proof": True}],
+    )
+    answer = page.locator("[data-part=answer]").inner_text()
+    assert answer.startswith(
+        "No: a weighted average of one class equals one of the other. This does not say why"
+    )
+    assert answer.index("lie as in XOR") < answer.index("a label may be wrong")
+
+
 def test_the_widget_is_stepped_in_the_browser_and_reports(page):
     """As a notebook does it: anywidget hands the module a model and an element."""
     rng = np.random.default_rng(0)

@@ -68,7 +68,7 @@ def make_app(room: ClassRoom | None = None) -> Any:
     from nicegui import Client, ui
     from nicegui import app as pages
 
-    from rosenblatt.lab.frame import PAGES, FullPage, NotFoundPage
+    from rosenblatt.lab.frame import PAGES, draw_message
     from rosenblatt.lab.game import GamePage
     from rosenblatt.lab.gates import GatesPage
     from rosenblatt.lab.guard import OwnPagesOnly
@@ -82,7 +82,8 @@ def make_app(room: ClassRoom | None = None) -> Any:
         if request.url.path.startswith("/_nicegui"):
             return PlainTextResponse("not found", status_code=404)
         with Client(ui.page(""), request=request) as client:
-            NotFoundPage(request.url.path)
+            path = request.url.path
+            draw_message(path, "This page does not exist", f"The lab has no page at {path[:200]}.")
         return client.build_response(request, 404)
 
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
@@ -96,7 +97,7 @@ def make_app(room: ClassRoom | None = None) -> Any:
         address = request.client.host if request.client is not None else ""
         refusal = visitors.refusal(visitor, address, set(Client.instances) - {page})
         if refusal:
-            FullPage(request.url.path, refusal)
+            draw_message(request.url.path, "No room", refusal)
             return None
         visitors.enter(visitor, address, page)
         return visitors.share(visitor)

@@ -309,7 +309,7 @@ def head(
 ) -> None:
     """Draw the heading, and beside the page a drawer with its controls; on small screens a button opens it."""
     ui.add_css(css())
-    ui.colors(primary="#0072B2")
+    ui.colors(primary="#0072B2", info="#00567F", positive="#00684C", negative="#A83F00", warning="#F2C037")
     ui.add_head_html(f"<script>{SCRIPT.read_text(encoding='utf-8')}</script>")
     dark = ui.dark_mode(THEMES[theme])
     with ui.header().classes("items-center q-pa-none"), ui.element("div").classes("lab-bar"):
@@ -389,25 +389,13 @@ def _theme_button(page: LabPage[Any] | None, dark: Any, theme: str) -> None:
         ui.tooltip("Light, dark, or as the system has it")
 
 
-class NotFoundPage:
-    """The page for an address that has none."""
-
-    def __init__(self, path: str) -> None:
-        head(None, path, "auto")
-        with ui.element("main").classes("lab-main one"), ui.element("section").classes("lab-card"):
-            ui.label("This page does not exist").props("role=heading aria-level=1").classes("text-h5")
-            ui.label(f"The lab has no page at {path[:200]}. Its pages are in the bar above.")
-            ui.link("To the playground", "/").classes("lab-link")
-
-
-class FullPage:
-    """The page for a visitor for whom there is no room."""
-
-    def __init__(self, path: str, why: str) -> None:
-        head(None, path, "auto")
-        with ui.element("main").classes("lab-main one"), ui.element("section").classes("lab-card"):
-            ui.label("No room").props("role=heading aria-level=1").classes("text-h5")
-            ui.label(why)
+def draw_message(path: str, title: str, text: str) -> None:
+    """Draw a page that only says something, instead of the one at a path."""
+    head(None, path, "auto")
+    with ui.element("main").classes("lab-main one"), ui.element("section").classes("lab-card"):
+        ui.label(title).props("role=heading aria-level=1").classes("text-h5")
+        ui.label(text)
+        ui.link("To the playground", "/").classes("lab-link")
 
 
 def sentence(text: str) -> str:

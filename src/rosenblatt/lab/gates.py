@@ -272,13 +272,14 @@ class GatesSession:
 def square_scene(targets: NDArray[Any]) -> Scene:
     """Return the four corners of the square as points of the plane, +1 where the target is one."""
     scene = empty_scene((), "", "")
+    scene["classes"] = ["wanted: 1", "wanted: 0"]
     scene["points"] = [
         [x, y, 1 if t else -1] for (x, y), t in zip(_placed(CORNERS).tolist(), targets, strict=True)
     ]
     scene["box"] = [-3.0, -2.25, 3.0, 2.25]
     scene["no_ticks"] = True
     for (x, y), name in zip(_placed(CORNERS).tolist(), ("00", "01", "10", "11"), strict=True):
-        scene["notes"].append([x, y - 0.5 if y < 0 else y + 0.3, "", name])
+        scene["notes"].append([x, y - 0.75 if y < 0 else y + 0.35, "", name])
     return scene
 
 
@@ -450,7 +451,7 @@ class GatesPage(frame.LabPage[GatesSession]):
                 for kind in KINDS:
                     frame.button(kind, "add", partial(self._add, kind))
                 frame.button("Remove last", "backspace", partial(self._change, "remove_last"))
-                frame.button("XOR", "auto_fix_high", partial(self._change, "preset"))
+                frame.button("Wire XOR", "auto_fix_high", partial(self._change, "preset"))
             with ui.element("div").classes("lab-pair"):
                 with ui.element("div"):
                     frame.choice(self, "target", "Truth table wanted", NAMES)

@@ -390,9 +390,9 @@ def _error_chart(session: PlaygroundSession) -> list[str]:
     errors = error_curve(model, session.X, session.y, session.test)
     if errors is None:
         return []
-    drawn = [Curve(errors.steps, errors.train, MISTAKE, f"training: {errors.train[-1]:.3g}%")]
+    drawn = [Curve(errors.steps, errors.train, MISTAKE, f"training error: {errors.train[-1]:.3g}%")]
     if errors.test is not None:
-        drawn.append(Curve(errors.steps, errors.test, BLUE, f"test: {errors.test[-1]:.3g}%"))
+        drawn.append(Curve(errors.steps, errors.test, BLUE, f"test error: {errors.test[-1]:.3g}%"))
     x_name = "iteration" if isinstance(model, Fitted) else "update k"
     return [chart("Misclassified, in percent", x_name, drawn)]
 
@@ -406,26 +406,29 @@ def ledger_table(session: PlaygroundSession) -> str:
     for line in reversed(run.lines(LINES)):
         lived, until = until - line.clock - 1, line.clock + 1
         mark = '<span class="lab-wrong">✗</span>' if line.score <= 0.0 else '<span class="lab-right">✓</span>'
-        weights = [] if run.space.kernel else [_short(line.weights[0])]
-        after = f'<br><span class="lab-faint">w = {vector(line.weights[1:])}</span>' if weights else ""
-        cells = [*weights, f"{line.sqnorm:.4g}", line.clock + 1, lived]
+        move, norm = moved(run, line), f"{line.sqnorm:.4g}"
+        if line.weights:
+            move = _two(move, f"w = {vector(line.weights[1:])}")
+            norm = _two(f"{line.weights[0]:.3g}".replace("-", "−"), norm)
         rows.append(
-            f"<tr><td>{line.number}</td><td>{run.rows[line.row]}</td><td>{'+1' if line.label > 0 else '−1'}</td>"
-            f'<td>{_signed(line.score)} {mark}</td><td class="word">{moved(run, line)}{after}</td>'
-            f"{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+            f"<tr><td>{line.number}</td><td>{_two(run.rows[line.row], '+1' if line.label > 0 else '−1')}</td>"
+            f'<td>{_two(_signed(line.score), mark)}</td><td class="word">{move}</td>'
+            f"<td>{norm}</td><td>{_two(line.clock + 1, lived)}</td></tr>"
         )
     if not rows:
         return '<p class="lab-faint">Empty: every update will be a line here.</p>'
-    moves, b = ("moved", "") if run.space.kernel else ("moved, and w after", "<th>b</th>")
+    move, norm = ("moved", "‖w‖²") if run.space.kernel else (_two("moved", "w after it"), _two("b", "‖w‖²"))
     return (
-        '<table class="lab-table" data-part="ledger"><thead><tr><th>#</th><th>row</th><th>y</th>'
-        f'<th>y·score</th><th class="word">{moves}</th>{b}<th>‖w‖²</th><th>clock</th><th>lived</th></tr></thead>'
+        f'<table class="lab-table" data-part="ledger"><thead><tr><th>#</th><th>{_two("row", "y")}</th>'
+        f'<th>{_two("y·score", "right")}</th><th class="word">{move}</th><th>{norm}</th>'
+        f"<th>{_two('clock', 'lived')}</th></tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
 
 
-def _short(value: float) -> str:
-    return f"{value:.3g}".replace("-", "−")
+def _two(above: Any, below: Any) -> str:
+    """Write two values one below the other, in one cell of a table."""
+    return f'{above}<br><span class="lab-faint">{below}</span>'
 
 
 def losses_table(rows: list[tuple[str, Losses | None, str]]) -> str:

@@ -156,6 +156,7 @@ def empty_scene(points: Points = (), x_name: str = "x₁", y_name: str = "x₂")
         "x_name": x_name,
         "y_name": y_name,
         "points": [[p.x / 100, p.y / 100, p.label] for p in points],
+        "classes": ["y = +1", "y = −1"],  # what their colours mean
         "held_out": [],  # points that are held out for the test
         "region": "",
         "edge": "",
@@ -357,13 +358,13 @@ _PARTS = {
 }
 
 
-def legend(*parts: str) -> str:
-    """Return the marks with their meanings.
+def legend(*parts: str, **words: str) -> str:
+    """Return the marks with their meanings, or with other words for them.
 
-    >>> legend("plus").endswith("y = +1</span>")
+    >>> legend("plus", "minus", minus="wanted: 0").endswith("wanted: 0</span>")
     True
     """
-    return "".join(f"<span>{_PARTS[part][0]} {_PARTS[part][1]}</span>" for part in parts)
+    return "".join(f"<span>{_PARTS[part][0]} {words.get(part, _PARTS[part][1])}</span>" for part in parts)
 
 
 def legend_of(scene: Scene) -> str:
@@ -395,4 +396,5 @@ def legend_of(scene: Scene) -> str:
         "radius": bool(scene["circles"]),
         **{kind: kind in arrows for kind in ("normal", "update", "secret", "guess")},
     }
-    return legend(*(part for part, shown in there.items() if shown))
+    plus, minus = scene["classes"]
+    return legend(*(part for part, shown in there.items() if shown), plus=plus, minus=minus)

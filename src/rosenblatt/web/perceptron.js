@@ -457,7 +457,7 @@ export function figure(element, options) {
     } else status.textContent = `Row ${looked}: right, nothing moves. ${counted(run.mistakes, "mistake")} in ${run.clock} examples.`;
     answer.textContent = !figure.proof ? "" : !both ? "There are not examples of both classes." : best.separable
       ? `Yes: margin ${written(best.gamma)} in the space of (1, x), R = ${written(best.radius)}.`
-      : options.intercept === false ? "No: a weighted sum of rows, each with its sign, is zero." : "No: a weighted average of one class equals one of the other. The classes overlap, or a label is wrong.";
+      : options.intercept === false ? "No: a weighted sum of rows, each with its sign, is zero." : "No: a weighted average of one class equals one of the other. This does not say why: classes may overlap or lie as in XOR, or a label may be wrong.";
   }
   function explain(best, both) { // the marks that are drawn, and no others
     const { options } = figure, [minus, plus] = options.classes ?? [], drawn = (part) => plane.querySelector(`[data-part=${part}]`) !== null;
