@@ -256,6 +256,14 @@ def test_share_and_export(visit):
         assert b"var(--" not in content
 
 
+def test_a_boolean_network_has_code_and_no_picture(visit):
+    page = visit().open("/networks?data=parity-3")
+    page.get_by_role("button", name="Export").click()
+    page.locator('[data-part="code"]').wait_for()
+    assert "every_input(3)" in page.locator('[data-part="code"]').inner_text()
+    assert page.get_by_role("button", name="Picture").count() == 0
+
+
 def test_a_bad_link_is_told_and_the_rest_is_used(visit):
     visitor = visit()
     visitor.open("/?eta=7&n=12")

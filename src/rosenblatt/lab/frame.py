@@ -2,18 +2,18 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 from nicegui import Client, app, background_tasks, events, ui
 
 from rosenblatt.lab.computing import Share, computed
 from rosenblatt.lab.elements.plane import Plane
-from rosenblatt.lab.table import column_of, default_of, from_query, to_query
+from rosenblatt.lab.table import Session, column_of, default_of, from_query, to_query
 from rosenblatt.web import layout
 from rosenblatt.web.layout import Markup, html
 from rosenblatt.web.theme import NEXT_THEME, THEMES, css
@@ -35,19 +35,6 @@ TOOLS = {
 }
 
 
-class Session(Protocol):
-    """What runs behind a page: its table, the link to it, and how it changes."""
-
-    state: Any
-
-    @property
-    def link(self) -> str:
-        """The query of the present state."""
-
-    def set(self, **values: Any) -> None:
-        """Change the state."""
-
-
 class Change(NamedTuple):
     """Something to do for a page in another thread."""
 
@@ -58,7 +45,7 @@ class Change(NamedTuple):
     then: Callable[[Any], None] | None = None  # what to do with the result, instead of showing the page
 
 
-S = TypeVar("S", bound=Session)
+S = TypeVar("S", bound=Session[Any])
 MOST_WAITING = 50  # changes of a page that wait for the one being made
 SLIDE = 1.0  # seconds within which changes of one control are one step of the history
 SCRIPT = Path(layout.__file__).with_name("lab.js")
@@ -76,6 +63,7 @@ class LabPage(Generic[S]):
     path: str
     table: type[Any]
     plane: Plane
+    has_picture = True  # whether the plane shows the state
     passing = frozenset({"tool", "theme", "speed"})  # values whose change is nothing to undo
 
     def __init__(self, session: S, share: Share) -> None:
@@ -134,9 +122,10 @@ class LabPage(Generic[S]):
         raise NotImplementedError("a page writes its own code")
 
     def export(self) -> None:
-        """Offer the picture and the code."""
+        """Offer the code, and the picture where there is one."""
         name = self.path.strip("/") or "playground"
-        self.ask(partial(self.code, self.session), lambda code: show_export(code, name, self.plane.save))
+        save = self.plane.save if self.has_picture else None
+        self.ask(partial(self.code, self.session), lambda code: show_export(code, name, save))
 
     @property
     def state(self) -> Any:
@@ -144,9 +133,10 @@ class LabPage(Generic[S]):
         return self.session.state
 
     @property
-    def link(self) -> str:
-        """The query of the present state."""
-        return self.session.link
+    def address(self) -> str:
+        """Where the present state is: path and query."""
+        link = self.session.link
+        return self.path + (f"?{link}" if link else "")
 
     # Changes
 
@@ -251,10 +241,9 @@ class LabPage(Generic[S]):
         self._recorded = essence
         if push:
             self.at = self.last = self.at + 1
-        address = self.path + (f"?{self.link}" if self.link else "")
         mark = {"lab": {"page": self._client.id, "at": self.at}}
         self._client.run_javascript(
-            f"lab.show({json.dumps(address)}, {json.dumps(push)}, {json.dumps(mark)})"
+            f"lab.show({json.dumps(self.address)}, {json.dumps(push)}, {json.dumps(mark)})"
         )
         if not self._waiting:  # a control that was moved on stays where it is
             self._bring_controls()
@@ -354,9 +343,8 @@ def _head_button(text: str, icon: str, act: Callable[[], None], key: str = "") -
 def share(page: LabPage[Any]) -> None:
     """Copy the link to the present state, and say who can open it."""
     base = getattr(app.state, "public_address", None)
-    link = page.path + (f"?{page.link}" if page.link else "")
     if base is None:
-        ui.run_javascript(f"lab.copy(location.origin + {json.dumps(link)})")
+        ui.run_javascript(f"lab.copy(location.origin + {json.dumps(page.address)})")
         ui.notify(
             "The link to this very state is copied. It is local: it opens on this computer, while the lab runs. "
             "For others, start the lab with --host 0.0.0.0.",
@@ -365,7 +353,7 @@ def share(page: LabPage[Any]) -> None:
             close_button="Close",
         )
         return
-    ui.run_javascript(f"lab.copy({json.dumps(base + link)})")
+    ui.run_javascript(f"lab.copy({json.dumps(base + page.address)})")
     ui.notify(
         f"Copied: the link to this very state opens for everybody who has joined {base}.", type="positive"
     )
@@ -413,13 +401,14 @@ def tell_problems(problems: list[str]) -> None:
         ui.notify(f"In the link: {problem}. The rest is as it says.", type="warning", timeout=8000)
 
 
-def show_export(code: str, name: str, save: Callable[[str, str], None]) -> None:
-    """Offer the picture and the Python code that reproduces it."""
+def show_export(code: str, name: str, save: Callable[[str, str], None] | None) -> None:
+    """Offer the picture, where it can be saved, and the Python code that reproduces it."""
     with ui.dialog() as dialog, ui.element("div").classes("lab-dialog"):
         html(Markup("<h2 style='font-size:20px;margin:0 0 10px'>Export</h2>"))
         with ui.element("div").classes("lab-tools"):
-            for kind in ("svg", "png"):
-                button(f"Picture, {kind.upper()}", "image", partial(save, kind, name))
+            if save is not None:
+                for kind in ("svg", "png"):
+                    button(f"Picture, {kind.upper()}", "image", partial(save, kind, name))
             button("Code, .py", "code", lambda: ui.download.content(code, f"{name}.py", "text/x-python"))
             button("Close", "close", dialog.close)
         ui.label("Python that reproduces this state with the library:").classes("q-mt-md")
@@ -448,6 +437,41 @@ def shortcuts(page: LabPage[Any], act: Callable[[str], None] | None = None) -> N
     ui.keyboard(pressed_key, ignore=["input", "select", "textarea"])
 
 
+# Tables
+
+
+def minus(text: str) -> str:
+    """Write numbers with a real minus.
+
+    >>> minus("(-1, 2)")
+    '(−1, 2)'
+    """
+    return text.replace("-", "−")
+
+
+def mark(right: bool) -> str:
+    """Return the mark of what is right, or wrong."""
+    return '<span class="lab-right">✓</span>' if right else '<span class="lab-wrong">✗</span>'
+
+
+def html_table(
+    part: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], words: Collection[int] = ()
+) -> str:
+    """Return a table of numbers as HTML; columns of words stand on the left side of their cells.
+
+    >>> html_table("truth", ["x", "y"], [[0, 1]]).count("<td>")
+    2
+    """
+
+    def cells(tag: str, values: Sequence[Any]) -> str:
+        kinds = (" class=word" if k in words else "" for k in range(len(values)))
+        return "".join(f"<{tag}{kind}>{value}</{tag}>" for kind, value in zip(kinds, values, strict=True))
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    head = f"<thead><tr>{cells('th', heads)}</tr></thead>"
+    return f'<table class="lab-table" data-part="{part}">{head}<tbody>{body}</tbody></table>'
+
+
 # Controls
 
 
@@ -471,7 +495,7 @@ def slider(
     """A number of the state, in the range of its column; some values may have words."""
 
     def write(value: float) -> str:
-        return (words or {}).get(value, f"{value:g}".replace("-", "−"))
+        return (words or {}).get(value, minus(f"{value:g}"))
 
     kind = column_of(type(page.state), name)
     whole = isinstance(default_of(type(page.state), name), int)
