@@ -412,7 +412,7 @@ def test_a_class_has_three_seconds_for_a_search(monkeypatch):
 
     monkeypatch.setattr("rosenblatt.MaxMargin.fit", late)
     fitted = Fitted("max-margin", session.state, session.X, session.y, seconds=3.0)
-    assert fitted.note == "no hard margin found within 3 s: C = 1"
+    assert fitted.note == "No hard margin found within 3 s: C = 1."
 
 
 def test_a_plane_holds_five_hundred_points():

@@ -112,6 +112,35 @@ def test_a_run_has_a_speed_and_the_address_is_current(visit):
     page.wait_for_function("Number(new URL(location.href).searchParams.get('clock')) <= 3")
 
 
+def test_an_edit_during_a_run_is_a_step_of_its_own(visit):
+    """And so is a run that begins after a step."""
+    visitor = visit()
+    page = visitor.open("/?data=overlapping&noise=0.9&speed=1&tool=plus")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("Number(new URL(location.href).searchParams.get('clock')) >= 2")
+    page.mouse.click(*at(page, -3.5, 2.8))
+    visitor.until(data="own")
+    clock = int(visitor.query["clock"])
+    page.wait_for_function(
+        "clock => Number(new URL(location.href).searchParams.get('clock')) > clock + 1", arg=clock
+    )
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Run", exact=True).wait_for()
+    page.get_by_role("button", name="Undo").click()
+    visitor.until(data="overlapping")
+    assert 2 <= int(visitor.query["clock"]) <= clock  # the point is gone, and what was run before it is there
+    page.get_by_role("button", name="Undo").click()
+    visitor.until(clock=None)
+    page = visitor.open("/networks?builder=backpropagation&data=moons")
+    page.get_by_role("button", name="Step", exact=True).click()
+    visitor.until(iterations=1)
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("Number(new URL(location.href).searchParams.get('iterations')) >= 3")
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Undo").click()
+    visitor.until(iterations=1)
+
+
 def test_the_ledger_is_saved_as_csv(visit):
     visitor = visit()
     page = visitor.open("/?data=overlapping&n=30&clock=60")

@@ -234,10 +234,10 @@ class LabPage(Generic[S]):
         names = [name for name in self.passing if hasattr(state, name)]
         return to_query(replace(state, **{name: default_of(type(state), name) for name in names}))
 
-    def record(self, merge: bool = False) -> None:
+    def record(self) -> None:
         """Put the present state into the address line, as a new entry of the history where it is another state."""
         essence = self._essence()
-        push = essence != self._recorded and not merge and not self._merge
+        push = essence != self._recorded and not self._merge
         self._recorded = essence
         if push:
             self.at = self.last = self.at + 1

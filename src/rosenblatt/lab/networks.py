@@ -317,6 +317,7 @@ class NetworksPage(frame.LabPage[NetworksSession]):
     def draw(self, first: bool) -> None:
         """Build the elements."""
         self.trained = False
+        self.tick = 0
         self.timer = ui.timer(TICK, self._tick, active=False)
         frame.head(self, self.path, self.state.theme, self._controls)
         with ui.element("main").classes("lab-main even"):
@@ -382,6 +383,7 @@ class NetworksPage(frame.LabPage[NetworksSession]):
         if self.timer.active:
             self.timer.deactivate()
         else:
+            self.tick = 0
             self.timer.activate()
         self._show_run()
 
@@ -392,7 +394,8 @@ class NetworksPage(frame.LabPage[NetworksSession]):
             self.timer.deactivate()
             self._show_run()
         else:
-            self.apply(partial(self.session.step, 1), merge=bool(self.state.iterations))
+            self.tick += 1
+            self.apply(partial(self.session.step, 1), merge=self.tick > 1)
 
     def _show_run(self) -> None:
         self.run_button.set_text("Pause" if self.timer.active else "Run")

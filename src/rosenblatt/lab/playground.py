@@ -245,6 +245,8 @@ class PlaygroundSession(Session[PlaygroundState]):
             return self.problem
         if not len(self.points):
             return "Put some points on the plane: choose Put +1 or Put −1, then click."
+        if not len(self.train):
+            return "Every point is held out for the test: put more points, or hold out fewer."
         if self.fitted is not None:
             return self._fitted_status(self.fitted)
         run = self.training
@@ -856,7 +858,8 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         speed = SPEEDS[self.state.speed]
         # one run leaves most of the time to others, however slow this computer is
         self.timer.interval = max(TICK, 1.0 / speed, 3 * self.took)
-        self.apply(partial(self.session.advance, max(1, round(speed * self.timer.interval))))
+        count = max(1, round(speed * self.timer.interval))
+        self.apply(partial(self.session.advance, count), merge=self.tick > 1)
 
     def _choose_beside(self, event: Any) -> None:
         self.chosen("beside", tuple(event.value))
@@ -910,9 +913,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         self._show_controls(view)
         if self.session.insight.pending:
             self.awaiting.activate()
-        self.record(merge=self.tick > 1)
-        if not self.timer.active:
-            self.tick = 0
+        self.record()
 
     def _show_beside(self, view: PlaygroundView) -> None:
         self.beside_card.set_visibility(bool(view.beside))
