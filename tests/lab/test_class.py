@@ -63,11 +63,11 @@ def room():
         lab.terminate()
 
 
-def get(room, path, cookie=None, host=None):
+def get(room, path, cookie=None, host=None, more=None):
     """Return status, headers and text of a page."""
     parts = urlsplit(room)
     line = HTTPConnection("127.0.0.1", parts.port, timeout=SECONDS)
-    headers = {"Host": host or parts.netloc}
+    headers = {"Host": host or parts.netloc, **(more or {})}
     if cookie:
         headers["Cookie"] = cookie
     line.request("GET", path, headers=headers)
@@ -132,13 +132,32 @@ def test_the_join_link_opens_a_page_and_share_names_the_class(room, browser):
         visitor.page.get_by_role("button", name="Step", exact=True).click()
         visitor.until(clock=1, n=30 + number)
         assert "token" not in visitor.page.url
-    page = visitors[0].page
-    page.evaluate("window.lab.copy = (text) => { window.copied = text; }")
-    page.get_by_role("button", name="Share").click()
-    visitors[0].hear("opens for everybody who has joined")
-    assert page.evaluate("window.copied").startswith(address + "/?")
+    port = urlsplit(room).port
+    for way, shared in (  # the lecturer's own browser; another name of the computer, as a proxy has it
+        (address, address),
+        (f"http://127.0.0.1:{port}", address),
+        (f"http://127.0.0.2:{port}", f"http://127.0.0.2:{port}"),
+    ):
+        visitors.append(Visitor(browser, way))
+        page = visitors[-1].page
+        page.goto(f"{room.replace(address, way)}&next=/?n=30")
+        page.wait_for_function("window.socket && window.socket.connected")
+        page.evaluate("window.lab.copy = (text) => { window.copied = text; }")
+        page.get_by_role("button", name="Share").click()
+        visitors[-1].hear("opens for everybody who has joined")
+        assert page.evaluate("window.copied") == f"{shared}/?n=30"
     for visitor in visitors:
         visitor.close()
+
+
+def test_behind_a_proxy_on_this_computer_visitors_have_their_own_addresses(room):
+    """One of them guesses tokens until that ends; another one joins."""
+    wrong = {"X-Forwarded-For": "192.0.2.66"}
+    answers = [get(room, "/join?token=wrong", more=wrong)[0] for _ in range(GUESSES_EACH + 1)]
+    assert answers == [401] * GUESSES_EACH + [429]
+    token = parse_qs(urlsplit(room).query)["token"][0]
+    assert get(room, f"/join?token={token}", more=wrong)[0] == 429
+    assert get(room, f"/join?token={token}", more={"X-Forwarded-For": "192.0.2.7"})[0] == 303
 
 
 def test_a_visitor_has_so_many_pages_and_no_more(room):

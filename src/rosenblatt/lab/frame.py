@@ -343,8 +343,8 @@ def _head_button(text: str, icon: str, act: Callable[[], None], key: str = "") -
 def share(page: LabPage[Any]) -> None:
     """Copy the link to the present state, and say who can open it."""
     base = getattr(app.state, "public_address", None)
+    ui.run_javascript(f"lab.share({json.dumps(page.address)}, {json.dumps(base)})")
     if base is None:
-        ui.run_javascript(f"lab.copy(location.origin + {json.dumps(page.address)})")
         ui.notify(
             "The link to this very state is copied. It is local: it opens on this computer, while the lab runs. "
             "For others, start the lab with --host 0.0.0.0.",
@@ -353,9 +353,8 @@ def share(page: LabPage[Any]) -> None:
             close_button="Close",
         )
         return
-    ui.run_javascript(f"lab.copy({json.dumps(base + page.address)})")
     ui.notify(
-        f"Copied: the link to this very state opens for everybody who has joined {base}.", type="positive"
+        "Copied: the link to this very state opens for everybody who has joined this lab.", type="positive"
     )
 
 
