@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from tests.lab.conftest import Visitor
+from tests.lab.conftest import SIZES, Visitor
 from tests.lab.test_guard import SOCKET, status
 from tests.patience import SECONDS
 
@@ -97,9 +97,32 @@ def test_nothing_is_shown_to_who_has_not_joined(room):
     for path in ("/_nicegui/auto/static/nicegui.js", "/gates", "/lessons"):
         assert get(room, path)[0] == 401
     assert get(room, "/", cookie="rosenblatt_lab=0123.abcd")[0] == 401
-    assert get(room, "/join?token=wrong")[0] == 401
+    code, _, text = get(room, f"/join?token=wrong&next={quote('/game?role=A', safe='')}")
+    assert code == 401
+    assert "not the token of this lab" in text
+    assert "value='/game?role=A'" in text  # where the right one leads
+    assert "value='/'" in get(room, "/join?token=wrong&next=//evil.example")[2]
     address = urlsplit(room)
     assert status(f"http://127.0.0.1:{address.port}", SOCKET, address.netloc) in (401, 403)
+
+
+@pytest.mark.parametrize(("theme", "dark"), [("light", False), ("dark", True)])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_door_is_readable_and_leads_to_the_page_that_was_wanted(room, browser, theme, dark, size):
+    visitor = Visitor(browser, room.partition("/join")[0], size=size, theme=theme)
+    page = visitor.page
+    page.goto(f"{visitor.address}/game?role=A")
+    colours = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+    paper, ink = ([int(value) for value in re.findall(r"\d+", colour)] for colour in page.evaluate(colours))
+    assert (sum(paper) < sum(ink)) == dark
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for token in ("wrong", parse_qs(urlsplit(room).query)["token"][0]):
+        page.get_by_label("Token").fill(token)
+        page.keyboard.press("Enter")
+        page.wait_for_load_state()
+    page.wait_for_url("**/game?role=A")
+    visitor.troubles = [said for said in visitor.troubles if "401" not in said]
+    visitor.close()
 
 
 def test_a_foreign_name_is_refused_even_with_the_cookie(room):
