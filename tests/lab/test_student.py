@@ -183,6 +183,8 @@ def test_batch_and_logistic_learners_have_steps(visit, learner):
         visitor.until(clock=clock)
         page.get_by_text(f"{clock} iteration").wait_for()
     assert page.locator('[data-part="boundary"]').first.get_attribute("d")
+    assert page.get_by_role("button", name="Update", exact=True).count() == 0  # every step is one
+    assert page.get_by_role("button", name="Epoch", exact=True).count() == 0
     page.get_by_role("button", name="Back", exact=True).click()
     visitor.until(clock=1)
     page.get_by_role("button", name="Run", exact=True).click()

@@ -936,9 +936,12 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         self.generated_only.set_visibility(generated_only)
         frame.show_slider(self.margin, state.data == "separable")
         frame.show_slider(self.noise, generated_only and state.data != "separable")
+        one_by_one = state.learner == "perceptron"  # others look at all examples in every iteration
         for each in (self.stepped, self.online):
-            each.set_visibility(state.learner == "perceptron")
-        own_eta = state.learner == "perceptron" and "eta" in rules.BY_NAME[state.rule]._fields
+            each.set_visibility(one_by_one)
+        self.update_button.set_visibility(one_by_one)
+        self.epoch_button.set_text("Epoch" if one_by_one else "Ten steps")
+        own_eta = one_by_one and "eta" in rules.BY_NAME[state.rule]._fields
         frame.show_slider(self.eta, own_eta or state.learner == "batch")
         frame.show_slider(self.gamma, state.space == "kernel-rbf")
         self.start.set_visibility(state.takes_start)
