@@ -233,11 +233,14 @@ def test_one_address_does_not_take_all_pages():
 
 def test_a_visitor_who_has_computed_too_much_opens_no_page():
     visitors = Visitors(ClassRoom("http://192.0.2.1:8137", seconds=3.0))
-    visitors.share("a").add(100.0)
+    visitors.share("a", "192.0.2.66").add(100.0)
     assert "computes for others" in visitors.refusal("a", "192.0.2.66", set())
     assert visitors.refusal("b", "192.0.2.66", set()) == ""
-    assert visitors.share("a") is visitors.share("a")
-    assert visitors.share("b").seconds == 3.0
+    assert visitors.share("a", "192.0.2.66") is visitors.share("a", "192.0.2.66")
+    assert visitors.share("b", "192.0.2.66").seconds == 3.0
+    again = visitors.share("again", "192.0.2.66")  # the same person under another name
+    other = visitors.share("other", "192.0.2.7")
+    assert again.turn(0.0) > other.turn(0.0)
 
 
 # Visitors who mean harm: the others go on
