@@ -397,7 +397,7 @@ def sentence(text: str) -> str:
 def tell_problems(problems: list[str]) -> None:
     """Say what of a link could not be read."""
     for problem in problems:
-        ui.notify(f"In the link: {problem}. The rest is as it says.", type="warning", timeout=8000)
+        ui.notify(f"In the link: {problem}. The rest of the link is used.", type="warning", timeout=8000)
 
 
 def show_export(code: str, name: str, save: Callable[[str, str], None] | None) -> None:
