@@ -66,6 +66,24 @@ def test_every_page_is_whole_and_readable(visit, size, theme):
         assert ledger.evaluate("box => box.scrollWidth <= box.clientWidth"), path  # every column is in sight
 
 
+@pytest.mark.parametrize("size", [(768, 1024), (820, 1180), (1000, 700), (1280, 800), (1920, 1080)])
+def test_tablets_and_projectors_show_every_link_and_where_the_run_stands(visit, size):
+    visitor = visit()
+    visitor.page.set_viewport_size({"width": size[0], "height": size[1]})
+    for path in ("/?clock=40&proof=yes", "/game?rounds=5", "/gates", "/networks", "/lessons"):
+        page = visitor.open(path)
+        page.wait_for_selector(".lab-card")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert page.locator(".lab-nav").evaluate("nav => nav.scrollWidth <= nav.clientWidth"), path
+        assert page.evaluate(CUT_OFF) == 0, path
+        least, where = page.evaluate(SMALLEST)
+        assert least >= 13.9, (path, where)
+    if size[0] > 1400:
+        page = visitor.open("/?clock=40")
+        box = page.locator(".lab-status").bounding_box()
+        assert box["y"] + box["height"] <= size[1]
+
+
 def numbers_in(text):
     return [float(part) for part in re.findall(r"-?\d+(?:\.\d+)?", text.replace("−", "-"))]
 
