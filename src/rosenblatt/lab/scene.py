@@ -226,11 +226,11 @@ def training_scene(training: Training, points: Points, scene: Scene) -> Scene:
     return scene
 
 
-def add_line(scene: Scene, weights: NDArray[np.float64], kind: str, label: str = "") -> None:
+def add_line(scene: Scene, weights: NDArray[np.float64], kind: str) -> None:
     """Draw the line of ``w·x + b = 0`` where it crosses the plane."""
     segment = line_in_box(weights[1:], float(weights[0]), BOX)
     if segment is not None:
-        scene["lines"].append([*segment.ravel().tolist(), kind, label])
+        scene["lines"].append([*segment.ravel().tolist(), kind])
 
 
 def proof_scene(
@@ -265,7 +265,7 @@ def _add_meeting(scene: Scene, rows: Any, weights: Any, points: Points) -> None:
         for k in range(len(own)):
             for other in range(k + 1, len(own)):
                 a, b = own[k][0], own[other][0]
-                scene["lines"].append([a.x / 100, a.y / 100, b.x / 100, b.y / 100, "hull", ""])
+                scene["lines"].append([a.x / 100, a.y / 100, b.x / 100, b.y / 100, "hull"])
         total = sum(w for _, w in own)
         x = sum(w * p.x for p, w in own) / total / 100
         y = sum(w * p.y for p, w in own) / total / 100
