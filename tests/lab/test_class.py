@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from tests.lab.conftest import Visitor
+from tests.lab.conftest import SIZES, Visitor
 from tests.lab.test_guard import SOCKET, status
 from tests.patience import SECONDS
 
@@ -63,11 +63,11 @@ def room():
         lab.terminate()
 
 
-def get(room, path, cookie=None, host=None):
+def get(room, path, cookie=None, host=None, more=None):
     """Return status, headers and text of a page."""
     parts = urlsplit(room)
     line = HTTPConnection("127.0.0.1", parts.port, timeout=SECONDS)
-    headers = {"Host": host or parts.netloc}
+    headers = {"Host": host or parts.netloc, **(more or {})}
     if cookie:
         headers["Cookie"] = cookie
     line.request("GET", path, headers=headers)
@@ -97,9 +97,32 @@ def test_nothing_is_shown_to_who_has_not_joined(room):
     for path in ("/_nicegui/auto/static/nicegui.js", "/gates", "/lessons"):
         assert get(room, path)[0] == 401
     assert get(room, "/", cookie="rosenblatt_lab=0123.abcd")[0] == 401
-    assert get(room, "/join?token=wrong")[0] == 401
+    code, _, text = get(room, f"/join?token=wrong&next={quote('/game?role=A', safe='')}")
+    assert code == 401
+    assert "not the token of this lab" in text
+    assert "value='/game?role=A'" in text  # where the right one leads
+    assert "value='/'" in get(room, "/join?token=wrong&next=//evil.example")[2]
     address = urlsplit(room)
     assert status(f"http://127.0.0.1:{address.port}", SOCKET, address.netloc) in (401, 403)
+
+
+@pytest.mark.parametrize(("theme", "dark"), [("light", False), ("dark", True)])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_door_is_readable_and_leads_to_the_page_that_was_wanted(room, browser, theme, dark, size):
+    visitor = Visitor(browser, room.partition("/join")[0], size=size, theme=theme)
+    page = visitor.page
+    page.goto(f"{visitor.address}/game?role=A")
+    colours = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+    paper, ink = ([int(value) for value in re.findall(r"\d+", colour)] for colour in page.evaluate(colours))
+    assert (sum(paper) < sum(ink)) == dark
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for token in ("wrong", parse_qs(urlsplit(room).query)["token"][0]):
+        page.get_by_label("Token").fill(token)
+        page.keyboard.press("Enter")
+        page.wait_for_load_state()
+    page.wait_for_url("**/game?role=A")
+    visitor.troubles = [said for said in visitor.troubles if "401" not in said]
+    visitor.close()
 
 
 def test_a_foreign_name_is_refused_even_with_the_cookie(room):
@@ -132,13 +155,32 @@ def test_the_join_link_opens_a_page_and_share_names_the_class(room, browser):
         visitor.page.get_by_role("button", name="Step", exact=True).click()
         visitor.until(clock=1, n=30 + number)
         assert "token" not in visitor.page.url
-    page = visitors[0].page
-    page.evaluate("window.lab.copy = (text) => { window.copied = text; }")
-    page.get_by_role("button", name="Share").click()
-    visitors[0].hear("opens for everybody who has joined")
-    assert page.evaluate("window.copied").startswith(address + "/?")
+    port = urlsplit(room).port
+    for way, shared in (  # the lecturer's own browser; another name of the computer, as a proxy has it
+        (address, address),
+        (f"http://127.0.0.1:{port}", address),
+        (f"http://127.0.0.2:{port}", f"http://127.0.0.2:{port}"),
+    ):
+        visitors.append(Visitor(browser, way))
+        page = visitors[-1].page
+        page.goto(f"{room.replace(address, way)}&next=/?n=30")
+        page.wait_for_function("window.socket && window.socket.connected")
+        page.evaluate("window.lab.copy = (text) => { window.copied = text; }")
+        page.get_by_role("button", name="Share").click()
+        visitors[-1].hear("opens for everybody who has joined")
+        assert page.evaluate("window.copied") == f"{shared}/?n=30"
     for visitor in visitors:
         visitor.close()
+
+
+def test_behind_a_proxy_on_this_computer_visitors_have_their_own_addresses(room):
+    """One of them guesses tokens until that ends; another one joins."""
+    wrong = {"X-Forwarded-For": "192.0.2.66"}
+    answers = [get(room, "/join?token=wrong", more=wrong)[0] for _ in range(GUESSES_EACH + 1)]
+    assert answers == [401] * GUESSES_EACH + [429]
+    token = parse_qs(urlsplit(room).query)["token"][0]
+    assert get(room, f"/join?token={token}", more=wrong)[0] == 429
+    assert get(room, f"/join?token={token}", more={"X-Forwarded-For": "192.0.2.7"})[0] == 303
 
 
 def test_a_visitor_has_so_many_pages_and_no_more(room):
@@ -191,11 +233,14 @@ def test_one_address_does_not_take_all_pages():
 
 def test_a_visitor_who_has_computed_too_much_opens_no_page():
     visitors = Visitors(ClassRoom("http://192.0.2.1:8137", seconds=3.0))
-    visitors.share("a").add(100.0)
+    visitors.share("a", "192.0.2.66").add(100.0)
     assert "computes for others" in visitors.refusal("a", "192.0.2.66", set())
     assert visitors.refusal("b", "192.0.2.66", set()) == ""
-    assert visitors.share("a") is visitors.share("a")
-    assert visitors.share("b").seconds == 3.0
+    assert visitors.share("a", "192.0.2.66") is visitors.share("a", "192.0.2.66")
+    assert visitors.share("b", "192.0.2.66").seconds == 3.0
+    again = visitors.share("again", "192.0.2.66")  # the same person under another name
+    other = visitors.share("other", "192.0.2.7")
+    assert again.turn(0.0) > other.turn(0.0)
 
 
 # Visitors who mean harm: the others go on
@@ -412,7 +457,7 @@ def test_a_class_has_three_seconds_for_a_search(monkeypatch):
 
     monkeypatch.setattr("rosenblatt.MaxMargin.fit", late)
     fitted = Fitted("max-margin", session.state, session.X, session.y, seconds=3.0)
-    assert fitted.note == "no hard margin found within 3 s: C = 1"
+    assert fitted.note == "No hard margin found within 3 s: C = 1."
 
 
 def test_a_plane_holds_five_hundred_points():

@@ -226,6 +226,42 @@ def test_nobody_has_two_threads_at_once():
     assert running == ["one"] * 5
 
 
+def test_an_address_has_half_of_the_threads_under_however_many_names():
+    computing, address, gate, running = Computing(4, "test"), Share(), threading.Event(), []
+
+    def hold():
+        running.append("hold")
+        assert gate.wait(SECONDS)
+
+    jobs = [computing.submit(Share(address=address), hold) for _ in range(6)]
+    others = [computing.submit(Share(address=Share()), lambda: None) for _ in range(3)]
+    for job in others:
+        job.result(SECONDS)
+    assert running == ["hold"] * 2
+    gate.set()
+    for job in jobs:
+        job.result(SECONDS)
+    assert running == ["hold"] * 6
+
+
+def test_of_two_addresses_the_one_that_has_used_less_comes_first():
+    """Also where the other one joined again, and so has used nothing under its new name."""
+    computing, gate, order = Computing(1, "test"), threading.Event(), []
+    greedy, modest = Share(), Share()
+    Share(address=greedy).add(100.0)
+    used = Share(address=modest)
+    used.add(50.0)
+    held = computing.submit(Share(), lambda: gate.wait(SECONDS))
+    later = [
+        computing.submit(Share(address=greedy), lambda: order.append("greedy")),
+        computing.submit(used, lambda: order.append("modest")),
+    ]
+    gate.set()
+    for future in (held, *later):
+        future.result(SECONDS)
+    assert order == ["modest", "greedy"]
+
+
 def test_an_error_and_a_cancelled_job_leave_the_threads_working():
     computing, gate, share = Computing(1, "test"), threading.Event(), Share()
     held = computing.submit(share, lambda: gate.wait(SECONDS))

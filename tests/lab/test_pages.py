@@ -61,6 +61,27 @@ def test_every_page_is_whole_and_readable(visit, size, theme):
         assert least >= 13.9, (path, where)
         assert page.evaluate("document.body.classList.contains('body--dark')") == (theme == "dark")
         assert page.evaluate(CUT_OFF) == 0, path
+    for path in ("/?clock=40", "/?clock=40&space=kernel-rbf", "/?clock=40&space=polynomial-3"):
+        ledger = visitor.open(path).locator(".lab-scroll:has([data-part=ledger])")
+        assert ledger.evaluate("box => box.scrollWidth <= box.clientWidth"), path  # every column is in sight
+
+
+@pytest.mark.parametrize("size", [(768, 1024), (820, 1180), (1000, 700), (1280, 800), (1920, 1080)])
+def test_tablets_and_projectors_show_every_link_and_where_the_run_stands(visit, size):
+    visitor = visit()
+    visitor.page.set_viewport_size({"width": size[0], "height": size[1]})
+    for path in ("/?clock=40&proof=yes", "/game?rounds=5", "/gates", "/networks", "/lessons"):
+        page = visitor.open(path)
+        page.wait_for_selector(".lab-card")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert page.locator(".lab-nav").evaluate("nav => nav.scrollWidth <= nav.clientWidth"), path
+        assert page.evaluate(CUT_OFF) == 0, path
+        least, where = page.evaluate(SMALLEST)
+        assert least >= 13.9, (path, where)
+    if size[0] > 1400:
+        page = visitor.open("/?clock=40")
+        box = page.locator(".lab-status").bounding_box()
+        assert box["y"] + box["height"] <= size[1]
 
 
 def numbers_in(text):
@@ -68,8 +89,11 @@ def numbers_in(text):
 
 
 def ledger_on(page):
-    rows = page.locator('[data-part="ledger"] tbody tr').all_inner_texts()
-    return [[cell.strip() for cell in row.split("\t")] for row in reversed(rows)]
+    """The lines of the ledger, oldest first; every cell as the texts that stand in it one below the other."""
+    rows = page.locator('[data-part="ledger"] tbody tr').evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.innerText.trim().split(/\\n+/)))"
+    )
+    return rows[::-1]
 
 
 def test_the_page_and_the_library_agree(visit):
@@ -103,17 +127,20 @@ def test_the_page_and_the_library_agree(visit):
     shown, w = ledger_on(page), np.zeros(3)
     assert len(shown) == len(model.ledger_) <= 60
     for cells, line in zip(shown, model.ledger_, strict=True):
-        assert int(cells[0]) >= 1
-        assert int(cells[7]) == line["clock"] + 1
-        assert int(cells[1]) == line["row"] % len(y)
-        assert float(cells[3].split()[0].replace("−", "-")) == pytest.approx(line["score"], abs=0.006)
+        (number,), (row, label), (score, right), (moved, after), (b, sqnorm), (clock, lived) = cells
+        assert int(number) >= 1
+        assert int(clock) == line["clock"] + 1
+        assert int(lived) >= 0
+        assert int(row) == line["row"] % len(y)
+        assert int(label.replace("−", "-")) == y[int(row)]
+        assert float(score.replace("−", "-")) == pytest.approx(line["score"], abs=0.006)
+        assert right == ("✗" if line["score"] <= 0 else "✓")
         by = np.abs(line["tau"]) * X[line["row"] % len(y)]
         w += line["tau"] * np.array([1.0, *X[line["row"] % len(y)]])
-        moved, after = cells[4].split("w = ")  # w += (…, …) and what it is then
         np.testing.assert_allclose(numbers_in(moved), by, atol=0.006)
         assert moved.startswith("w += " if line["tau"] > 0 else "w −= ")
-        np.testing.assert_allclose([*numbers_in(cells[5]), *numbers_in(after)], w, atol=0.06)
-        assert float(cells[6]) == pytest.approx(line["sqnorm"], rel=1e-3)
+        np.testing.assert_allclose([*numbers_in(b), *numbers_in(after)], w, atol=0.06)
+        assert float(sqnorm) == pytest.approx(line["sqnorm"], rel=1e-3)
     told = page.locator('[data-part="weights"]').inner_text().replace("−", "-").replace("\n", "")
     numbers = [float(part) for part in re.findall(r"= (-?\d+\.\d+)", told)]
     margin = (y * (X @ model.coef_[0] + model.intercept_[0])).min() / np.linalg.norm(model.coef_[0])
@@ -245,6 +272,14 @@ def test_share_and_export(visit):
         content = Path(saved.value.path()).read_bytes()
         assert content.startswith(begins)
         assert b"var(--" not in content
+
+
+def test_a_boolean_network_has_code_and_no_picture(visit):
+    page = visit().open("/networks?data=parity-3")
+    page.get_by_role("button", name="Export").click()
+    page.locator('[data-part="code"]').wait_for()
+    assert "every_input(3)" in page.locator('[data-part="code"]').inner_text()
+    assert page.get_by_role("button", name="Picture").count() == 0
 
 
 def test_a_bad_link_is_told_and_the_rest_is_used(visit):
@@ -503,7 +538,7 @@ def test_the_weights_of_a_network_do_not_overlap(visit, hidden):
 def test_a_phone_shows_the_output_unit(visit, query):
     page = visit(size="phone").open(f"/networks?{query}")
     page.evaluate("document.querySelector('.lab-circuit').scrollIntoView()")
-    box = page.locator(".lab-circuit circle").last.bounding_box()
+    box = page.locator(".lab-circuit ellipse").last.bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
 
@@ -545,6 +580,45 @@ def test_the_bound_is_promised_from_zero_weights(visit):
     text = page.locator(".lab-lesson").inner_text()
     assert "R²/γ²" in text
     assert "from any start" not in text
+
+
+CONTRAST = """element => {
+  const light = colour => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).map(value => (value / 255 <= 0.04045 ? value / 255 / 12.92
+      : ((value / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const style = getComputedStyle(element), [a, b] = [light(style.color), light(style.backgroundColor)];
+  return Math.max(a, b) / Math.min(a, b);
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_dialogs_and_notifications_are_readable(visit, theme):
+    page = visit(theme=theme).open("/?eta=7")
+    shown = page.locator(".q-notification")
+    shown.first.wait_for()
+    assert shown.first.evaluate(CONTRAST) > 4.5  # a warning: black on yellow
+    page.get_by_role("button", name="Share").click()
+    shown.filter(has_text="copied").wait_for()
+    assert shown.filter(has_text="copied").evaluate(CONTRAST) > 4.5
+    for opener in ("Export", "Upload CSV"):
+        page.get_by_role("button", name=opener).click()
+        page.locator(".q-dialog .lab-dialog").wait_for()
+        least, where = page.evaluate(SMALLEST.replace("#app", ".lab-dialog"))
+        assert least >= 13.9, where
+        page.keyboard.press("Escape")
+        page.locator(".q-dialog").wait_for(state="detached")
+
+
+def test_the_name_of_a_gate_stays_inside_its_unit(visit):
+    page = visit(size="phone").open("/gates")
+    units = page.locator(".lab-circuit g:has(> ellipse)")
+    assert units.count() == 3
+    for name, unit in units.evaluate_all(
+        "units => units.map(u => [u.querySelector('text').getBBox().width, u.querySelector('ellipse').getBBox().width])"
+    ):
+        assert name < unit
 
 
 def test_a_proof_of_xor_does_not_call_labels_wrong(visit):

@@ -112,6 +112,35 @@ def test_a_run_has_a_speed_and_the_address_is_current(visit):
     page.wait_for_function("Number(new URL(location.href).searchParams.get('clock')) <= 3")
 
 
+def test_an_edit_during_a_run_is_a_step_of_its_own(visit):
+    """And so is a run that begins after a step."""
+    visitor = visit()
+    page = visitor.open("/?data=overlapping&noise=0.9&speed=1&tool=plus")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("Number(new URL(location.href).searchParams.get('clock')) >= 2")
+    page.mouse.click(*at(page, -3.5, 2.8))
+    visitor.until(data="own")
+    clock = int(visitor.query["clock"])
+    page.wait_for_function(
+        "clock => Number(new URL(location.href).searchParams.get('clock')) > clock + 1", arg=clock
+    )
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Run", exact=True).wait_for()
+    page.get_by_role("button", name="Undo").click()
+    visitor.until(data="overlapping")
+    assert 2 <= int(visitor.query["clock"]) <= clock  # the point is gone, and what was run before it is there
+    page.get_by_role("button", name="Undo").click()
+    visitor.until(clock=None)
+    page = visitor.open("/networks?builder=backpropagation&data=moons")
+    page.get_by_role("button", name="Step", exact=True).click()
+    visitor.until(iterations=1)
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("Number(new URL(location.href).searchParams.get('iterations')) >= 3")
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Undo").click()
+    visitor.until(iterations=1)
+
+
 def test_the_ledger_is_saved_as_csv(visit):
     visitor = visit()
     page = visitor.open("/?data=overlapping&n=30&clock=60")
@@ -130,14 +159,14 @@ def test_the_ledger_is_saved_as_csv(visit):
 def test_training_and_test_have_a_curve_each(visit):
     visitor = visit()
     page = visitor.open("/?data=overlapping&noise=0.6&n=80&clock=200")
-    assert page.get_by_text("test:").count() == 0
+    assert page.get_by_text("test error:").count() == 0
     bar = page.get_by_role("slider", name="Held out for the test").locator(".q-slider__track-container")
     for percent in (5, 10, 15, 20, 25):
         bar.press("ArrowRight")
         visitor.until(test=percent)
     chart = page.locator('svg[aria-label="Misclassified, in percent"]')
     chart.wait_for()
-    assert re.search(r"training: [\d.]+%.*test: [\d.]+%", chart.text_content())
+    assert re.search(r"training error: [\d.]+%.*test error: [\d.]+%", chart.text_content())
     assert chart.locator("polyline").count() == 2
     assert page.locator("main .lab-plane:not(.small) [data-held-out]").count() == 20
     page.get_by_text("20 held out.").wait_for()
@@ -154,6 +183,8 @@ def test_batch_and_logistic_learners_have_steps(visit, learner):
         visitor.until(clock=clock)
         page.get_by_text(f"{clock} iteration").wait_for()
     assert page.locator('[data-part="boundary"]').first.get_attribute("d")
+    assert page.get_by_role("button", name="Update", exact=True).count() == 0  # every step is one
+    assert page.get_by_role("button", name="Epoch", exact=True).count() == 0
     page.get_by_role("button", name="Back", exact=True).click()
     visitor.until(clock=1)
     page.get_by_role("button", name="Run", exact=True).click()
@@ -232,8 +263,8 @@ def test_gates_and_networks_explain_their_marks(visit):
     page = visit().open("/gates?gate=XOR&proof=yes")
     legend = page.locator("[data-part=legend]").inner_text()
     for words in (
-        "y = +1",
-        "y = −1",
+        "wanted: 1",
+        "wanted: 0",
         "misclassified",
         "with this weight in the proof",
         "where they are equal",

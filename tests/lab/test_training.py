@@ -172,6 +172,19 @@ def test_is_it_separable_in_every_space():
 
 
 @pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"n": 2, "test": 80}, "Every point is held out for the test: put more points, or hold out fewer."),
+        ({"n": 1, "learner": "logistic"}, "Needs examples of both classes."),
+    ],
+)
+def test_a_state_that_cannot_be_stepped_says_why(values, said):
+    session = PlaygroundSession(PlaygroundState(**values))
+    assert session.finished
+    assert session.status() == said
+
+
+@pytest.mark.parametrize(
     "values",
     [
         {"data": "none"},

@@ -11,7 +11,9 @@ from tests.browsing import chromium
 
 import rosenblatt
 from rosenblatt import Perceptron, rules
+from rosenblatt.lab.insight import curves
 from rosenblatt.lab.learners import PlaygroundState
+from rosenblatt.lab.playground import PlaygroundSession
 from rosenblatt.lab.points import arrays
 from rosenblatt.learner import Learner
 from rosenblatt.proofs import hard_margin
@@ -148,6 +150,68 @@ def test_margin_bound_and_proof_are_those_of_the_library(page):
                 np.abs((weights * y[rows]) @ E[rows]).max() < 1e-6
             )  # a weighted average equals one of the other class
     assert separable >= 12
+
+
+def test_the_lemmas_of_the_bound_are_those_of_the_lab(page):
+    """Their values are the lab's, and the figure draws them as soon as something moved."""
+    session = PlaygroundSession(PlaygroundState(n=30, margin=0.1, clock=90))
+    theirs = curves(session.training, session.insight)
+    options = {"points": session.X.tolist(), "labels": session.y.tolist(), "clock": 90}
+    page.set_content("<body><div id='one'></div></body>")
+    mine = page.evaluate(
+        """async ([url, options]) => {
+          const { figure, separability } = await import(url);
+          window.shown = figure(document.getElementById("one"), { ...options, clock: 0 });
+          window.before = document.querySelectorAll("[data-part=lemmas] svg").length;
+          shown.show(options);
+          return shown.run.lemmas(separability(options.points, options.labels));
+        }""",
+        [module_url(), options],
+    )
+    assert len(mine) == len(theirs.updates) > 3
+    for name in ("dot", "floor", "sqnorm", "ceiling"):
+        found = [each[name] for each in mine]
+        np.testing.assert_allclose(found, getattr(theirs, name), rtol=1e-6, err_msg=name)
+    assert page.evaluate("before") == 0
+    assert page.locator("[data-part=lemmas] svg").count() == 2
+    assert "never below kγ" in page.locator("[data-part=lemmas]").text_content()
+
+
+def test_the_ledger_of_a_figure_keeps_its_heading_on_the_site(page):
+    """The site hides headings of tables that have none in Markdown."""
+    css = (Path(__file__).parents[2] / "docs" / "_static" / "site.css").read_text(encoding="utf-8")
+    page.set_content(
+        f"<style>{css}</style><table><thead><tr><th></th></tr></thead></table><div id='one'></div>"
+    )
+    page.evaluate(
+        "async ([url, options]) => (await import(url)).figure(document.getElementById('one'), options)",
+        [module_url(), {"points": [[1, 1], [-1, -1]], "labels": [1, -1], "clock": 1}],
+    )
+    assert page.locator("th:visible").all_inner_texts() == ["clock", "row", "y", "y·score", "w after", "b"]
+
+
+def test_one_is_counted_in_the_singular(page):
+    page.set_content("<body><div id='one'></div></body>")
+    page.evaluate(
+        "async ([url, options]) => (await import(url)).figure(document.getElementById('one'), options)",
+        [module_url(), {"points": [[1, 1], [-1, -1]], "labels": [1, -1], "clock": 1}],
+    )
+    assert "1 example seen" in page.locator("[data-part=chart]").text_content()
+    assert "1 update" in page.locator("[data-part=lemmas]").text_content()
+
+
+def test_the_figure_does_not_call_the_labels_of_xor_wrong(page):
+    """It says what the proof shows, and a wrong label is one possible reason of several."""
+    page.set_content("<body><div id='xor'></div></body>")
+    page.evaluate(
+        "async ([url, options]) => (await import(url)).figure(document.getElementById('xor'), options)",
+        [module_url(), {"points": [[0, 0], [0, 1], [1, 0], [1, 1]], "labels": [-1, 1, 1, -1], "proof": True}],
+    )
+    answer = page.locator("[data-part=answer]").inner_text()
+    assert answer.startswith(
+        "No: a weighted average of one class equals one of the other. This does not say why"
+    )
+    assert answer.index("lie as in XOR") < answer.index("a label may be wrong")
 
 
 def test_the_widget_is_stepped_in_the_browser_and_reports(page):

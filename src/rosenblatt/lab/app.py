@@ -28,6 +28,7 @@ class Visitors:
         self.room = room
         self._pages: dict[str, tuple[str, str]] = {}  # id of a page -> its visitor, and the address of that
         self._shares: dict[str, Share] = {}  # by visitor
+        self._addresses: dict[str, Share] = {}  # what all visitors of an address compute together
 
     def refusal(self, visitor: str, address: str, alive: Collection[str]) -> str:
         """Say why a visitor gets no further page, or nothing where one is free; ``alive`` are the ids of all pages."""
@@ -40,20 +41,23 @@ class Visitors:
             return f"This lab is full: {self.room.most_pages} pages are open. Try again in a minute."
         if sum(who[1] == address for who in self._pages.values()) >= self.room.pages_per_address:
             return f"{self.room.pages_per_address} pages of this lab are open from your address: close one."
-        if not self.share(visitor).allowed():
+        if not self.share(visitor, address).allowed():
             return "This lab is shared: it computes for others now. Load this page again in a few seconds."
         return ""
 
-    def share(self, visitor: str) -> Share:
+    def share(self, visitor: str, address: str) -> Share:
         """Return what a visitor may compute, on all pages together; on this computer alone every page has its own."""
         if self.room is None:
             return Share()
         if visitor not in self._shares:
-            present = {who for who, _ in self._pages.values()}
-            self._shares = {
-                who: share for who, share in self._shares.items() if who in present or share.spent() > 0.0
-            }
-            self._shares[visitor] = Share(limited=True, seconds=self.room.seconds)
+            for shares, present in (
+                (self._shares, {who for who, _ in self._pages.values()}),
+                (self._addresses, {where for _, where in self._pages.values()}),
+            ):
+                for gone in [who for who in shares if who not in present and not shares[who].spent()]:
+                    del shares[gone]
+            own = self._addresses.setdefault(address, Share())
+            self._shares[visitor] = Share(limited=True, seconds=self.room.seconds, address=own)
         return self._shares[visitor]
 
     def enter(self, visitor: str, address: str, page: str) -> None:
@@ -68,7 +72,7 @@ def make_app(room: ClassRoom | None = None) -> Any:
     from nicegui import Client, ui
     from nicegui import app as pages
 
-    from rosenblatt.lab.frame import PAGES, FullPage, NotFoundPage
+    from rosenblatt.lab.frame import PAGES, draw_message
     from rosenblatt.lab.game import GamePage
     from rosenblatt.lab.gates import GatesPage
     from rosenblatt.lab.guard import OwnPagesOnly
@@ -82,7 +86,8 @@ def make_app(room: ClassRoom | None = None) -> Any:
         if request.url.path.startswith("/_nicegui"):
             return PlainTextResponse("not found", status_code=404)
         with Client(ui.page(""), request=request) as client:
-            NotFoundPage(request.url.path)
+            path = request.url.path
+            draw_message(path, "This page does not exist", f"The lab has no page at {path[:200]}.")
         return client.build_response(request, 404)
 
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
@@ -96,10 +101,10 @@ def make_app(room: ClassRoom | None = None) -> Any:
         address = request.client.host if request.client is not None else ""
         refusal = visitors.refusal(visitor, address, set(Client.instances) - {page})
         if refusal:
-            FullPage(request.url.path, refusal)
+            draw_message(request.url.path, "No room", refusal)
             return None
         visitors.enter(visitor, address, page)
-        return visitors.share(visitor)
+        return visitors.share(visitor, address)
 
     def opener(page: Any) -> Any:
         async def opened(request: Request) -> None:

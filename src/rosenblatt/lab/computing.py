@@ -15,6 +15,8 @@ THREADS, PROVING_THREADS = 4, 2
 class Share:
     """The computing of one visitor: seconds of threads that were used, forgotten at ``RATE`` a second.
 
+    They count for the visitor's address too: who joins again is another visitor, and has the same address.
+
     >>> share = Share(limited=True)
     >>> share.add(5.0, now=100.0)
     >>> share.allowed(now=103.0), share.allowed(now=105.0)
@@ -23,8 +25,10 @@ class Share:
 
     seconds: float | None = 10.0  # after which a search answers with what is known so far; None: no limit
 
-    def __init__(self, limited: bool = False, seconds: float | None = None) -> None:
-        self.limited = limited  # in a lab for a class
+    def __init__(
+        self, limited: bool = False, seconds: float | None = None, address: "Share | None" = None
+    ) -> None:
+        self.limited, self.address = limited, address  # in a lab for a class
         if seconds is not None:
             self.seconds = seconds
         self._spent, self._looked = 0.0, 0.0
@@ -38,6 +42,12 @@ class Share:
         """Count some seconds."""
         now = time.monotonic() if now is None else now
         self._spent, self._looked = self.spent(now) + seconds, now
+        if self.address is not None:
+            self.address.add(seconds, now)
+
+    def turn(self, now: float) -> tuple[float, float]:
+        """Return what decides whose turn it is, least first: what the address has used, and then the visitor."""
+        return 0.0 if self.address is None else self.address.spent(now), self.spent(now)
 
     def allowed(self, now: float | None = None) -> bool:
         """Whether something more may be computed for this visitor now."""
@@ -51,13 +61,17 @@ class _Job(NamedTuple):
 
 
 class Computing:
-    """Threads that work for one visitor at a time each: who has used least comes first, nobody has two at once."""
+    """Threads that work for one visitor at a time each: who has used least comes first, nobody has two at once.
+
+    One address has half of the threads at most, so that there is always one for others.
+    """
 
     def __init__(self, threads: int, name: str) -> None:
+        self._most_of_an_address = max(1, threads // 2)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._lock = threading.Lock()
         self._waiting: list[_Job] = []
-        self._busy: set[Share] = set()
+        self._busy: list[Share] = []
 
     def submit(self, share: Share, function: Callable[[], T]) -> Future[T]:
         """Call a function in one of the threads, in turn."""
@@ -84,21 +98,27 @@ class Computing:
                     job.future.set_result(result)
         finally:
             with self._lock:
-                self._busy.discard(job.share)
+                self._busy.remove(job.share)
                 more = bool(self._waiting)
             if more:
                 self._pool.submit(self._work)
 
     def _next(self) -> _Job | None:
         with self._lock:
-            free = [job for job in self._waiting if job.share not in self._busy]
+            free = [job for job in self._waiting if self._may_begin(job.share)]
             if not free:
                 return None
             now = time.monotonic()
-            job = min(free, key=lambda each: each.share.spent(now))
+            job = min(free, key=lambda each: each.share.turn(now))
             self._waiting.remove(job)
-            self._busy.add(job.share)
+            self._busy.append(job.share)
             return job
+
+    def _may_begin(self, share: Share) -> bool:
+        if share in self._busy:
+            return False
+        same = sum(share.address is not None and busy.address is share.address for busy in self._busy)
+        return same < self._most_of_an_address
 
 
 CHANGES = Computing(THREADS, "lab-change")  # what a page asks for and waits for

@@ -2,18 +2,18 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 from nicegui import Client, app, background_tasks, events, ui
 
 from rosenblatt.lab.computing import Share, computed
 from rosenblatt.lab.elements.plane import Plane
-from rosenblatt.lab.table import column_of, default_of, from_query, to_query
+from rosenblatt.lab.table import Session, column_of, default_of, from_query, to_query
 from rosenblatt.web import layout
 from rosenblatt.web.layout import Markup, html
 from rosenblatt.web.theme import NEXT_THEME, THEMES, css
@@ -35,19 +35,6 @@ TOOLS = {
 }
 
 
-class Session(Protocol):
-    """What runs behind a page: its table, the link to it, and how it changes."""
-
-    state: Any
-
-    @property
-    def link(self) -> str:
-        """The query of the present state."""
-
-    def set(self, **values: Any) -> None:
-        """Change the state."""
-
-
 class Change(NamedTuple):
     """Something to do for a page in another thread."""
 
@@ -58,7 +45,7 @@ class Change(NamedTuple):
     then: Callable[[Any], None] | None = None  # what to do with the result, instead of showing the page
 
 
-S = TypeVar("S", bound=Session)
+S = TypeVar("S", bound=Session[Any])
 MOST_WAITING = 50  # changes of a page that wait for the one being made
 SLIDE = 1.0  # seconds within which changes of one control are one step of the history
 SCRIPT = Path(layout.__file__).with_name("lab.js")
@@ -76,6 +63,7 @@ class LabPage(Generic[S]):
     path: str
     table: type[Any]
     plane: Plane
+    has_picture = True  # whether the plane shows the state
     passing = frozenset({"tool", "theme", "speed"})  # values whose change is nothing to undo
 
     def __init__(self, session: S, share: Share) -> None:
@@ -134,9 +122,10 @@ class LabPage(Generic[S]):
         raise NotImplementedError("a page writes its own code")
 
     def export(self) -> None:
-        """Offer the picture and the code."""
+        """Offer the code, and the picture where there is one."""
         name = self.path.strip("/") or "playground"
-        self.ask(partial(self.code, self.session), lambda code: show_export(code, name, self.plane.save))
+        save = self.plane.save if self.has_picture else None
+        self.ask(partial(self.code, self.session), lambda code: show_export(code, name, save))
 
     @property
     def state(self) -> Any:
@@ -144,9 +133,10 @@ class LabPage(Generic[S]):
         return self.session.state
 
     @property
-    def link(self) -> str:
-        """The query of the present state."""
-        return self.session.link
+    def address(self) -> str:
+        """Where the present state is: path and query."""
+        link = self.session.link
+        return self.path + (f"?{link}" if link else "")
 
     # Changes
 
@@ -244,17 +234,16 @@ class LabPage(Generic[S]):
         names = [name for name in self.passing if hasattr(state, name)]
         return to_query(replace(state, **{name: default_of(type(state), name) for name in names}))
 
-    def record(self, merge: bool = False) -> None:
+    def record(self) -> None:
         """Put the present state into the address line, as a new entry of the history where it is another state."""
         essence = self._essence()
-        push = essence != self._recorded and not merge and not self._merge
+        push = essence != self._recorded and not self._merge
         self._recorded = essence
         if push:
             self.at = self.last = self.at + 1
-        address = self.path + (f"?{self.link}" if self.link else "")
         mark = {"lab": {"page": self._client.id, "at": self.at}}
         self._client.run_javascript(
-            f"lab.show({json.dumps(address)}, {json.dumps(push)}, {json.dumps(mark)})"
+            f"lab.show({json.dumps(self.address)}, {json.dumps(push)}, {json.dumps(mark)})"
         )
         if not self._waiting:  # a control that was moved on stays where it is
             self._bring_controls()
@@ -309,7 +298,7 @@ def head(
 ) -> None:
     """Draw the heading, and beside the page a drawer with its controls; on small screens a button opens it."""
     ui.add_css(css())
-    ui.colors(primary="#0072B2")
+    ui.colors(primary="#0072B2", info="#00567F", positive="#00684C", negative="#A83F00", warning="#F2C037")
     ui.add_head_html(f"<script>{SCRIPT.read_text(encoding='utf-8')}</script>")
     dark = ui.dark_mode(THEMES[theme])
     with ui.header().classes("items-center q-pa-none"), ui.element("div").classes("lab-bar"):
@@ -354,9 +343,8 @@ def _head_button(text: str, icon: str, act: Callable[[], None], key: str = "") -
 def share(page: LabPage[Any]) -> None:
     """Copy the link to the present state, and say who can open it."""
     base = getattr(app.state, "public_address", None)
-    link = page.path + (f"?{page.link}" if page.link else "")
+    ui.run_javascript(f"lab.share({json.dumps(page.address)}, {json.dumps(base)})")
     if base is None:
-        ui.run_javascript(f"lab.copy(location.origin + {json.dumps(link)})")
         ui.notify(
             "The link to this very state is copied. It is local: it opens on this computer, while the lab runs. "
             "For others, start the lab with --host 0.0.0.0.",
@@ -365,9 +353,8 @@ def share(page: LabPage[Any]) -> None:
             close_button="Close",
         )
         return
-    ui.run_javascript(f"lab.copy({json.dumps(base + link)})")
     ui.notify(
-        f"Copied: the link to this very state opens for everybody who has joined {base}.", type="positive"
+        "Copied: the link to this very state opens for everybody who has joined this lab.", type="positive"
     )
 
 
@@ -389,25 +376,13 @@ def _theme_button(page: LabPage[Any] | None, dark: Any, theme: str) -> None:
         ui.tooltip("Light, dark, or as the system has it")
 
 
-class NotFoundPage:
-    """The page for an address that has none."""
-
-    def __init__(self, path: str) -> None:
-        head(None, path, "auto")
-        with ui.element("main").classes("lab-main one"), ui.element("section").classes("lab-card"):
-            ui.label("This page does not exist").props("role=heading aria-level=1").classes("text-h5")
-            ui.label(f"The lab has no page at {path[:200]}. Its pages are in the bar above.")
-            ui.link("To the playground", "/").classes("lab-link")
-
-
-class FullPage:
-    """The page for a visitor for whom there is no room."""
-
-    def __init__(self, path: str, why: str) -> None:
-        head(None, path, "auto")
-        with ui.element("main").classes("lab-main one"), ui.element("section").classes("lab-card"):
-            ui.label("No room").props("role=heading aria-level=1").classes("text-h5")
-            ui.label(why)
+def draw_message(path: str, title: str, text: str) -> None:
+    """Draw a page that only says something, instead of the one at a path."""
+    head(None, path, "auto")
+    with ui.element("main").classes("lab-main one"), ui.element("section").classes("lab-card"):
+        ui.label(title).props("role=heading aria-level=1").classes("text-h5")
+        ui.label(text)
+        ui.link("To the playground", "/").classes("lab-link")
 
 
 def sentence(text: str) -> str:
@@ -422,16 +397,17 @@ def sentence(text: str) -> str:
 def tell_problems(problems: list[str]) -> None:
     """Say what of a link could not be read."""
     for problem in problems:
-        ui.notify(f"In the link: {problem}. The rest is as it says.", type="warning", timeout=8000)
+        ui.notify(f"In the link: {problem}. The rest of the link is used.", type="warning", timeout=8000)
 
 
-def show_export(code: str, name: str, save: Callable[[str, str], None]) -> None:
-    """Offer the picture and the Python code that reproduces it."""
+def show_export(code: str, name: str, save: Callable[[str, str], None] | None) -> None:
+    """Offer the picture, where it can be saved, and the Python code that reproduces it."""
     with ui.dialog() as dialog, ui.element("div").classes("lab-dialog"):
         html(Markup("<h2 style='font-size:20px;margin:0 0 10px'>Export</h2>"))
         with ui.element("div").classes("lab-tools"):
-            for kind in ("svg", "png"):
-                button(f"Picture, {kind.upper()}", "image", partial(save, kind, name))
+            if save is not None:
+                for kind in ("svg", "png"):
+                    button(f"Picture, {kind.upper()}", "image", partial(save, kind, name))
             button("Code, .py", "code", lambda: ui.download.content(code, f"{name}.py", "text/x-python"))
             button("Close", "close", dialog.close)
         ui.label("Python that reproduces this state with the library:").classes("q-mt-md")
@@ -460,6 +436,41 @@ def shortcuts(page: LabPage[Any], act: Callable[[str], None] | None = None) -> N
     ui.keyboard(pressed_key, ignore=["input", "select", "textarea"])
 
 
+# Tables
+
+
+def minus(text: str) -> str:
+    """Write numbers with a real minus.
+
+    >>> minus("(-1, 2)")
+    '(−1, 2)'
+    """
+    return text.replace("-", "−")
+
+
+def mark(right: bool) -> str:
+    """Return the mark of what is right, or wrong."""
+    return '<span class="lab-right">✓</span>' if right else '<span class="lab-wrong">✗</span>'
+
+
+def html_table(
+    part: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], words: Collection[int] = ()
+) -> str:
+    """Return a table of numbers as HTML; columns of words stand on the left side of their cells.
+
+    >>> html_table("truth", ["x", "y"], [[0, 1]]).count("<td>")
+    2
+    """
+
+    def cells(tag: str, values: Sequence[Any]) -> str:
+        kinds = (" class=word" if k in words else "" for k in range(len(values)))
+        return "".join(f"<{tag}{kind}>{value}</{tag}>" for kind, value in zip(kinds, values, strict=True))
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    head = f"<thead><tr>{cells('th', heads)}</tr></thead>"
+    return f'<table class="lab-table" data-part="{part}">{head}<tbody>{body}</tbody></table>'
+
+
 # Controls
 
 
@@ -483,7 +494,7 @@ def slider(
     """A number of the state, in the range of its column; some values may have words."""
 
     def write(value: float) -> str:
-        return (words or {}).get(value, f"{value:g}".replace("-", "−"))
+        return (words or {}).get(value, minus(f"{value:g}"))
 
     kind = column_of(type(page.state), name)
     whole = isinstance(default_of(type(page.state), name), int)

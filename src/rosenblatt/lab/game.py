@@ -17,7 +17,7 @@ from rosenblatt.lab.elements.plane import Edit, Plane
 from rosenblatt.lab.playground import data_code
 from rosenblatt.lab.points import POINTS, Point, Points, counted
 from rosenblatt.lab.scene import Scene, add_line, add_shape, empty_scene, half_plane, legend_of
-from rosenblatt.lab.table import Column, changed, column, flag, number, one_of, to_query, whole
+from rosenblatt.lab.table import Column, Session, column, flag, number, one_of, whole
 from rosenblatt.learner import Learner
 from rosenblatt.plots.style import BLUE, GREEN, MISTAKE
 from rosenblatt.rules import PassiveAggressive, Rosenblatt
@@ -201,6 +201,7 @@ class GameState:
 # The session
 
 NEW_GAME = {"role", "radius", "margin", "angle", "strategy"}  # changing one of these begins a new game
+SHOWN_ONLY = {"aim", "label", "reveal", "theme"}  # what can change without playing again
 
 
 class Round(NamedTuple):
@@ -213,7 +214,7 @@ class Round(NamedTuple):
     sqnorm: float  # ‖v‖² after it
 
 
-class GameSession:
+class GameSession(Session[GameState]):
     """One visitor's game."""
 
     def __init__(self, state: GameState) -> None:
@@ -237,7 +238,7 @@ class GameSession:
                     legal.append(point)
                 else:
                     self.problem = f"Refused: {refusal}."
-            self.state = changed(state, moves=tuple(legal))
+            self.change(moves=tuple(legal))
         elif state.role == "B":
             for angle in state.guesses:
                 self._machine_round(direction(angle))
@@ -245,7 +246,7 @@ class GameSession:
             for _ in range(state.rounds):
                 if not self.over:
                     self._machine_round(self.b.guess())
-            self.state = changed(state, rounds=len(self.rounds))
+            self.change(rounds=len(self.rounds))
 
     def _machine_round(self, guess: NDArray[np.float64]) -> None:
         assert self.adversary is not None
@@ -263,11 +264,6 @@ class GameSession:
         v = guess if self.state.role == "B" else self.b.believes()
         u = np.array([float(value) for value in self.referee.u])
         self.rounds.append(Round(point, score, score <= 0.0, float(v @ u), float(v @ v)))
-
-    @property
-    def link(self) -> str:
-        """The query that brings this very game back."""
-        return to_query(self.state)
 
     @property
     def mistakes(self) -> int:
@@ -295,11 +291,7 @@ class GameSession:
         """Change the state; another rule begins a new game."""
         if NEW_GAME & set(values):
             values = {"moves": (), "guesses": (), "rounds": 0, "reveal": False, **values}
-        before, self.state = self.state, changed(self.state, **values)
-        passing = {"aim", "label", "reveal", "theme"}
-        if any(
-            getattr(before, name) != getattr(self.state, name) for name in vars(before) if name not in passing
-        ):
+        if self.change(**values) - SHOWN_ONLY:
             self._play_again()
 
     def present(self, x: float, y: float) -> None:
@@ -315,12 +307,12 @@ class GameSession:
         else:
             self.problem = ""
             self._round(point, self.b.guess())
-            self.state = changed(self.state, moves=(*self.state.moves, point))
+            self.change(moves=(*self.state.moves, point))
 
     def aim(self, x: float, y: float) -> None:
         """Point B's vector there, as B."""
         if x or y:
-            self.state = changed(self.state, aim=float(round(math.degrees(math.atan2(y, x))) % 360))
+            self.change(aim=float(round(math.degrees(math.atan2(y, x))) % 360))
 
     def play(self) -> None:
         """Let the machine move: A against your line, or both."""
@@ -330,7 +322,7 @@ class GameSession:
             self.set(guesses=(*self.state.guesses, int(self.state.aim)))
         elif self.state.role == "watch":
             self._machine_round(self.b.guess())
-            self.state = changed(self.state, rounds=len(self.rounds))
+            self.change(rounds=len(self.rounds))
 
     def play_all(self) -> None:
         """Let both machines play to the end."""
@@ -632,18 +624,12 @@ def _charts(session: GameSession) -> list[str]:
 def _rounds(session: GameSession) -> str:
     rows = []
     for count, each in reversed(list(enumerate(session.rounds, start=1))):
-        mark = '<span class="lab-wrong">✗</span>' if each.mistake else '<span class="lab-right">✓</span>'
-        point = f"({each.point.x / 100:.2f}, {each.point.y / 100:.2f})".replace("-", "−")
-        score = f"{each.score:.2f}".replace("-", "−")
-        label = "+1" if each.point.label > 0 else "−1"
-        rows.append(f"<tr><td>{count}</td><td>{point}</td><td>{label}</td><td>{score} {mark}</td></tr>")
+        point = frame.minus(f"({each.point.x / 100:.2f}, {each.point.y / 100:.2f})")
+        score = f"{frame.minus(f'{each.score:.2f}')} {frame.mark(not each.mistake)}"
+        rows.append([count, point, "+1" if each.point.label > 0 else "−1", score])
     if not rows:
         return '<p class="lab-faint">Every round will be a line here.</p>'
-    return (
-        '<table class="lab-table" data-part="rounds"><thead><tr><th>round</th><th>x</th><th>y</th>'
-        "<th>y (v·x)</th></tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table>"
-    )
+    return frame.html_table("rounds", ["round", "x", "y", "y (v·x)"], rows)
 
 
 RULES_TEXT = (

@@ -25,7 +25,7 @@ from rosenblatt.lab.scene import (
     legend_of,
     proof_scene,
 )
-from rosenblatt.lab.table import Column, changed, column, flag, number, one_of, to_query, whole
+from rosenblatt.lab.table import Column, Session, column, flag, number, one_of, whole
 from rosenblatt.learner import Learner
 from rosenblatt.networks import Gate, Network, Unit
 from rosenblatt.networks.gate import every_input
@@ -117,16 +117,11 @@ CORNERS = every_input(2)
 REACH = np.array([1.4, 1.2])  # the square of zeros and ones is drawn from −REACH to REACH
 
 
-class GatesSession:
+class GatesSession(Session[GatesState]):
     """One visitor's gates."""
 
     def __init__(self, state: GatesState) -> None:
         self.state = state
-
-    @property
-    def link(self) -> str:
-        """The query that brings this very state back."""
-        return to_query(self.state)
 
     # One unit
 
@@ -171,14 +166,14 @@ class GatesSession:
             values = {"learned": False, "clock": 0, **values}
         if "gate" in values and values["gate"] != self.state.gate:
             values = {"clock": 0, "proof": False, **values}
-        self.state = changed(self.state, **values)
+        self.change(**values)
 
     def learn(self, examples: int = 1) -> None:
         """Show the unit so many rows of the truth table, one after the other."""
         clock = min(4000, self.state.clock + examples) if self.state.learned else examples
-        self.state = changed(self.state, learned=True, clock=clock)
+        self.change(learned=True, clock=clock)
         w = np.clip(self.learner().weights("last")[0], -LARGEST, LARGEST)
-        self.state = changed(self.state, b=float(w[0]), w1=float(w[1]), w2=float(w[2]))
+        self.change(b=float(w[0]), w1=float(w[1]), w2=float(w[2]))
 
     def learn_all(self) -> bool:
         """Show the table until a pass is clean, at most 100 times; returns whether one was."""
@@ -272,13 +267,14 @@ class GatesSession:
 def square_scene(targets: NDArray[Any]) -> Scene:
     """Return the four corners of the square as points of the plane, +1 where the target is one."""
     scene = empty_scene((), "", "")
+    scene["classes"] = ["wanted: 1", "wanted: 0"]
     scene["points"] = [
         [x, y, 1 if t else -1] for (x, y), t in zip(_placed(CORNERS).tolist(), targets, strict=True)
     ]
     scene["box"] = [-3.0, -2.25, 3.0, 2.25]
     scene["no_ticks"] = True
     for (x, y), name in zip(_placed(CORNERS).tolist(), ("00", "01", "10", "11"), strict=True):
-        scene["notes"].append([x, y - 0.5 if y < 0 else y + 0.3, "", name])
+        scene["notes"].append([x, y - 0.75 if y < 0 else y + 0.35, "", name])
     return scene
 
 
@@ -450,7 +446,7 @@ class GatesPage(frame.LabPage[GatesSession]):
                 for kind in KINDS:
                     frame.button(kind, "add", partial(self._add, kind))
                 frame.button("Remove last", "backspace", partial(self._change, "remove_last"))
-                frame.button("XOR", "auto_fix_high", partial(self._change, "preset"))
+                frame.button("Wire XOR", "auto_fix_high", partial(self._change, "preset"))
             with ui.element("div").classes("lab-pair"):
                 with ui.element("div"):
                     frame.choice(self, "target", "Truth table wanted", NAMES)
@@ -521,35 +517,16 @@ class GatesPage(frame.LabPage[GatesSession]):
 
 
 def _truth_table(scores: Any, said: Any, wanted: Any) -> str:
-    lines = []
-    for k, row in enumerate(ROWS):
-        mark = (
-            '<span class="lab-right">✓</span>' if said[k] == wanted[k] else '<span class="lab-wrong">✗</span>'
-        )
-        score = f"{scores[k]:.2f}".replace("-", "−")
-        lines.append(
-            f"<tr><td>{row[0]}</td><td>{row[1]}</td><td>{wanted[k]}</td><td>{score}</td><td>{said[k]} {mark}</td></tr>"
-        )
-    return (
-        '<table class="lab-table" data-part="truth"><thead><tr><th>x₁</th><th>x₂</th><th>wanted</th>'
-        "<th>score</th><th>says</th></tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table>"
-    )
+    rows = [
+        [*row, wanted[k], frame.minus(f"{scores[k]:.2f}"), f"{said[k]} {frame.mark(said[k] == wanted[k])}"]
+        for k, row in enumerate(ROWS)
+    ]
+    return frame.html_table("truth", ["x₁", "x₂", "wanted", "score", "says"], rows)
 
 
 def _network_table(names: list[str], signals: Any, wanted: Any) -> str:
-    lines = []
-    for k, row in enumerate(ROWS):
-        cells = "".join(f"<td>{value}</td>" for value in signals[k])
-        mark = (
-            '<span class="lab-right">✓</span>'
-            if signals[k, -1] == wanted[k]
-            else '<span class="lab-wrong">✗</span>'
-        )
-        lines.append(f"<tr><td>{row[0]}</td><td>{row[1]}</td>{cells}<td>{wanted[k]} {mark}</td></tr>")
-    heads = "".join(f"<th>{escape(name)}</th>" for name in names)
-    return (
-        '<table class="lab-table" data-part="network-truth"><thead><tr><th>x₁</th><th>x₂</th>'
-        f"{heads}<th>wanted</th></tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table>"
-    )
+    rows = [
+        [*row, *signals[k], f"{wanted[k]} {frame.mark(signals[k, -1] == wanted[k])}"]
+        for k, row in enumerate(ROWS)
+    ]
+    return frame.html_table("network-truth", ["x₁", "x₂", *names, "wanted"], rows)

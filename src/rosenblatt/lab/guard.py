@@ -256,14 +256,20 @@ def local_path(address: str) -> str:
 
 
 def _door(scope: dict[str, Any], refused: Refusal) -> str:
-    """Return the page that asks for the token."""
-    wanted = scope["path"] if scope["path"] != "/join" else "/"
-    query = scope["query_string"].decode("latin-1") if wanted != "/" or scope["path"] == "/" else ""
-    after = escape(wanted + (f"?{query}" if query else ""), quote=True)
+    """Return the page that asks for the token, and leads on to the page that was wanted."""
+    query = scope["query_string"].decode("latin-1")
+    if scope["path"] == "/join":  # with a wrong token
+        after = local_path(parse_qs(query).get("next", ["/"])[0])
+    else:
+        after = scope["path"] + (f"?{query}" if query else "")
+    after = escape(after, quote=True)
     return (
         "<!doctype html><html lang=en><meta name=viewport content='width=device-width'><title>rosenblatt lab</title>"
-        "<style>body{font:17px/1.5 system-ui,sans-serif;max-width:420px;margin:12vh auto;padding:0 16px;"
-        "color-scheme:light dark}input,button{font:inherit;padding:6px 10px}</style>"
+        "<link rel=icon href='data:,'><style>:root{color-scheme:light dark}body{font:17px/1.5 system-ui,sans-serif;"
+        "max-width:420px;margin:12vh auto;padding:0 16px;background:#F4F6F8;color:#1B1F24}"
+        "input,button{font:inherit;padding:6px 10px;border:1px solid;border-radius:8px}input{width:9em}"
+        "button{background:#0072B2;color:#fff;border-color:#0072B2;font-weight:600}"
+        "@media(prefers-color-scheme:dark){body{background:#0D1115;color:#E8ECF0}}</style>"
         f"<h1>rosenblatt lab</h1><p>{escape(str(refused))}</p><form action=/join>"
         f"<input type=hidden name=next value='{after}'><label>Token <input name=token autofocus autocomplete=off>"
         "</label> <button>Join</button></form></html>"

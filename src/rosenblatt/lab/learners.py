@@ -424,7 +424,7 @@ CLASSES: dict[str, tuple[str, dict[str, Any]]] = {
     "max-margin": ("MaxMargin", {}),
 }
 SOFT = {"C": 1.0}  # of the largest margin, where there is no hard one
-ONE_CLASS = "needs examples of both classes"
+ONE_CLASS = "Needs examples of both classes."
 
 
 class Losses(NamedTuple):
@@ -484,10 +484,11 @@ class Fitted:
             if self.name == "max-margin":
                 late = "time limit" in str(error)
                 found = f" found within {self.seconds:g} s" if late else ""
-                self.arguments, self.note = dict(SOFT), f"no hard margin{found}: C = 1"
+                self.arguments, self.note = dict(SOFT), f"No hard margin{found}: C = 1."
                 self.model = self._fitted(SOFT)
             else:
-                self.note = str(error).partition(". ")[0]
+                said = str(error).partition(". ")[0].removesuffix(".")
+                self.note = f"{said[:1].upper()}{said[1:]}."
 
     def _fitted(self, arguments: dict[str, Any]) -> Any:
         import rosenblatt

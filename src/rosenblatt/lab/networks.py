@@ -26,7 +26,7 @@ from rosenblatt.lab.scene import (
     legend,
     legend_of,
 )
-from rosenblatt.lab.table import changed, column, number, one_of, to_query, whole
+from rosenblatt.lab.table import Session, column, number, one_of, whole
 from rosenblatt.networks import Backpropagation, Tower, Upstart
 from rosenblatt.networks.gate import every_input
 from rosenblatt.plots.style import MISTAKE, PINK
@@ -84,10 +84,11 @@ FOLLOWED = 12  # iterations at which backpropagation is measured
 DRAWN = 12  # units whose own boundary is drawn
 
 
-RESET = ("data", "n", "noise", "seed", "points", "builder", "hidden")  # a change begins a new training
+RESET = {"data", "n", "noise", "seed", "points", "builder", "hidden"}  # a change begins a new training
+SHOWN_ONLY = {"tool", "theme"}  # what can change without building anew
 
 
-class NetworksSession:
+class NetworksSession(Session[NetworksState]):
     """One visitor's network."""
 
     def __init__(self, state: NetworksState) -> None:
@@ -143,11 +144,6 @@ class NetworksSession:
         return {} if self.state.units == ALL else {"max_units": self.state.units}
 
     @property
-    def link(self) -> str:
-        """The query that brings this very state back."""
-        return to_query(self.state)
-
-    @property
     def wrong(self) -> NDArray[np.int64]:
         """The examples that the network gets wrong."""
         if self.model is None:
@@ -156,15 +152,13 @@ class NetworksSession:
 
     def set(self, **values: Any) -> None:
         """Change the state; the network is built anew."""
-        before, self.state = self.state, changed(self.state, **values)
-        if any(
-            getattr(before, n) != getattr(self.state, n) for n in vars(before) if n not in ("tool", "theme")
-        ):
-            if any(getattr(before, n) != getattr(self.state, n) for n in RESET if hasattr(before, n)):
-                self._path = {}
+        different = self.change(**values)
+        if different & RESET:
+            self._path = {}
+        if different - SHOWN_ONLY:
             self._build()
             if self.state.iterations and self.model is not None:
-                self.state = changed(self.state, iterations=min(self.state.iterations, self.model.n_iter_))
+                self.change(iterations=min(self.state.iterations, self.model.n_iter_))
 
     def draw_others(self) -> None:
         """Generate other points of the same kind."""
@@ -323,6 +317,7 @@ class NetworksPage(frame.LabPage[NetworksSession]):
     def draw(self, first: bool) -> None:
         """Build the elements."""
         self.trained = False
+        self.tick = 0
         self.timer = ui.timer(TICK, self._tick, active=False)
         frame.head(self, self.path, self.state.theme, self._controls)
         with ui.element("main").classes("lab-main even"):
@@ -341,7 +336,7 @@ class NetworksPage(frame.LabPage[NetworksSession]):
     def _controls(self) -> None:
         with ui.element("div").classes("lab-side"):
             layout.heading("Data")
-            self.data = frame.choice(self, "data", "Examples", DATA_TITLES)
+            frame.choice(self, "data", "Examples", DATA_TITLES)
             self.generated_only = ui.element("div").classes("w-full")
             with self.generated_only:
                 frame.slider(self, "n", "Points", 1)
@@ -388,6 +383,7 @@ class NetworksPage(frame.LabPage[NetworksSession]):
         if self.timer.active:
             self.timer.deactivate()
         else:
+            self.tick = 0
             self.timer.activate()
         self._show_run()
 
@@ -398,7 +394,8 @@ class NetworksPage(frame.LabPage[NetworksSession]):
             self.timer.deactivate()
             self._show_run()
         else:
-            self.apply(partial(self.session.step, 1), merge=bool(self.state.iterations))
+            self.tick += 1
+            self.apply(partial(self.session.step, 1), merge=self.tick > 1)
 
     def _show_run(self) -> None:
         self.run_button.set_text("Pause" if self.timer.active else "Run")
@@ -406,9 +403,10 @@ class NetworksPage(frame.LabPage[NetworksSession]):
     def show(self, view: NetworksView) -> None:
         """Bring the page to the state."""
         state = self.state
-        self.in_plane.set_visibility(view.scene is not None)
+        self.has_picture = view.scene is not None
+        self.in_plane.set_visibility(self.has_picture)
         self.truth.set_visibility(view.scene is None)
-        self.key.set_visibility(view.scene is not None)
+        self.key.set_visibility(self.has_picture)
         self.truth.content = Markup(view.truth)
         if view.scene is not None:
             self.plane.show(view.scene, state.tool)
@@ -454,14 +452,9 @@ def _errors(session: NetworksSession) -> str:
 def _truth(session: NetworksSession) -> str:
     """Return the truth table of a Boolean function, and what the network says."""
     said = session.model.predict(session.X)
-    lines = []
-    for row, wanted, predicted in zip(session.X.astype(int), session.y, said, strict=True):
-        cells = "".join(f"<td>{value}</td>" for value in row)
-        right = wanted == predicted
-        mark = '<span class="lab-right">✓</span>' if right else '<span class="lab-wrong">✗</span>'
-        lines.append(f"<tr>{cells}<td>{int(wanted > 0)}</td><td>{int(predicted > 0)} {mark}</td></tr>")
-    heads = "".join(f"<th>x{j + 1}</th>" for j in range(session.X.shape[1]))
-    return (
-        f'<table class="lab-table" data-part="truth"><thead><tr>{heads}<th>parity</th><th>says</th></tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table>"
-    )
+    rows = [
+        [*row, int(wanted > 0), f"{int(predicted > 0)} {frame.mark(wanted == predicted)}"]
+        for row, wanted, predicted in zip(session.X.astype(int), session.y, said, strict=True)
+    ]
+    names = [f"x{j + 1}" for j in range(session.X.shape[1])]
+    return frame.html_table("truth", [*names, "parity", "says"], rows)

@@ -31,7 +31,7 @@ from rosenblatt.lab.learners import (
 )
 from rosenblatt.lab.points import Points, arrays, counted, edited
 from rosenblatt.lab.scene import Scene, empty_scene, legend_of, model_scene, proof_scene, training_scene
-from rosenblatt.lab.table import changed, to_query
+from rosenblatt.lab.table import Session
 from rosenblatt.lab.upload import ask_for_table
 from rosenblatt.plots.style import BLUE, GREEN, MISTAKE, PINK
 from rosenblatt.web import layout
@@ -45,7 +45,7 @@ DATA_NAMES = {"data", "n", "margin", "noise", "seed", "points", "space", "gamma"
 MOST_EXPORTED = 20_000  # lines of a ledger
 
 
-class PlaygroundSession:
+class PlaygroundSession(Session[PlaygroundState]):
     """One visitor's playground."""
 
     def __init__(
@@ -98,7 +98,7 @@ class PlaygroundSession:
 
     def _keep_clock(self) -> None:
         if self.stepped is not None:
-            self.state = changed(self.state, clock=self.stepped.clock)
+            self.change(clock=self.stepped.clock)
 
     @property
     def stepped(self) -> Training | Fitted | None:
@@ -106,11 +106,6 @@ class PlaygroundSession:
         if self.fitted is not None:
             return self.fitted if self.fitted.has_steps else None
         return self.training
-
-    @property
-    def link(self) -> str:
-        """The query that brings this very state back."""
-        return to_query(self.state)
 
     # Actions
 
@@ -120,8 +115,7 @@ class PlaygroundSession:
         if "rule" in values and "eta" not in values and values["rule"] != before.rule:
             own = rules.BY_NAME[values["rule"]]()
             values["eta"] = float(getattr(own, "eta", before.eta))
-        self.state = changed(before, **values)
-        different = {name for name in vars(before) if getattr(before, name) != getattr(self.state, name)}
+        different = self.change(**values)
         if different & {"learner"}:
             self._past = []
         if different & DATA_NAMES:
@@ -251,6 +245,8 @@ class PlaygroundSession:
             return self.problem
         if not len(self.points):
             return "Put some points on the plane: choose Put +1 or Put −1, then click."
+        if not len(self.train):
+            return "Every point is held out for the test: put more points, or hold out fewer."
         if self.fitted is not None:
             return self._fitted_status(self.fitted)
         run = self.training
@@ -320,7 +316,7 @@ def vector(values: Any) -> str:
     >>> vector([0.5, -1.25, 3.0])
     '(0.5, −1.25, 3)'
     """
-    return "(" + ", ".join(f"{float(value):.3g}".replace("-", "−") for value in values) + ")"
+    return frame.minus("(" + ", ".join(f"{float(value):.3g}" for value in values) + ")")
 
 
 # Charts and tables
@@ -390,9 +386,9 @@ def _error_chart(session: PlaygroundSession) -> list[str]:
     errors = error_curve(model, session.X, session.y, session.test)
     if errors is None:
         return []
-    drawn = [Curve(errors.steps, errors.train, MISTAKE, f"training: {errors.train[-1]:.3g}%")]
+    drawn = [Curve(errors.steps, errors.train, MISTAKE, f"training error: {errors.train[-1]:.3g}%")]
     if errors.test is not None:
-        drawn.append(Curve(errors.steps, errors.test, BLUE, f"test: {errors.test[-1]:.3g}%"))
+        drawn.append(Curve(errors.steps, errors.test, BLUE, f"test error: {errors.test[-1]:.3g}%"))
     x_name = "iteration" if isinstance(model, Fitted) else "update k"
     return [chart("Misclassified, in percent", x_name, drawn)]
 
@@ -405,27 +401,23 @@ def ledger_table(session: PlaygroundSession) -> str:
     rows, until = [], run.clock
     for line in reversed(run.lines(LINES)):
         lived, until = until - line.clock - 1, line.clock + 1
-        mark = '<span class="lab-wrong">✗</span>' if line.score <= 0.0 else '<span class="lab-right">✓</span>'
-        weights = [] if run.space.kernel else [_short(line.weights[0])]
-        after = f'<br><span class="lab-faint">w = {vector(line.weights[1:])}</span>' if weights else ""
-        cells = [*weights, f"{line.sqnorm:.4g}", line.clock + 1, lived]
-        rows.append(
-            f"<tr><td>{line.number}</td><td>{run.rows[line.row]}</td><td>{'+1' if line.label > 0 else '−1'}</td>"
-            f'<td>{_signed(line.score)} {mark}</td><td class="word">{moved(run, line)}{after}</td>'
-            f"{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-        )
+        move, norm = moved(run, line), f"{line.sqnorm:.4g}"
+        if line.weights:
+            move = _two(move, f"w = {vector(line.weights[1:])}")
+            norm = _two(frame.minus(f"{line.weights[0]:.3g}"), norm)
+        row = _two(run.rows[line.row], "+1" if line.label > 0 else "−1")
+        score = _two(_signed(line.score), frame.mark(line.score > 0.0))
+        rows.append([line.number, row, score, move, norm, _two(line.clock + 1, lived)])
     if not rows:
         return '<p class="lab-faint">Empty: every update will be a line here.</p>'
-    moves, b = ("moved", "") if run.space.kernel else ("moved, and w after", "<th>b</th>")
-    return (
-        '<table class="lab-table" data-part="ledger"><thead><tr><th>#</th><th>row</th><th>y</th>'
-        f'<th>y·score</th><th class="word">{moves}</th>{b}<th>‖w‖²</th><th>clock</th><th>lived</th></tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table>"
-    )
+    move, norm = ("moved", "‖w‖²") if run.space.kernel else (_two("moved", "w after it"), _two("b", "‖w‖²"))
+    heads = ["#", _two("row", "y"), _two("y·score", "right"), move, norm, _two("clock", "lived")]
+    return frame.html_table("ledger", heads, rows, words=[3])
 
 
-def _short(value: float) -> str:
-    return f"{value:.3g}".replace("-", "−")
+def _two(above: Any, below: Any) -> str:
+    """Write two values one below the other, in one cell of a table."""
+    return f'{above}<br><span class="lab-faint">{below}</span>'
 
 
 def losses_table(rows: list[tuple[str, Losses | None, str]]) -> str:
@@ -433,26 +425,13 @@ def losses_table(rows: list[tuple[str, Losses | None, str]]) -> str:
     lines = []
     for name, measured, note in rows:
         said = f'<br><span class="lab-faint">{escape(note)}</span>' if note else ""
-        cells = (
-            "".join(
-                f"<td>{value}</td>"
-                for value in (
-                    measured.wrong,
-                    f"{measured.perceptron:.3f}",
-                    f"{measured.hinge:.3f}",
-                    f"{measured.logistic:.3f}",
-                    _signed(measured.margin),
-                )
-            )
-            if measured is not None
-            else "<td>–</td>" * 5
-        )
-        lines.append(f'<tr><td class="word">{escape(NAMES[name])}{said}</td>{cells}</tr>')
-    return (
-        '<div class="lab-wide"><table class="lab-table" data-part="losses"><thead><tr><th class="word">learner</th>'
-        "<th>wrong</th><th>perceptron</th><th>hinge</th><th>logistic</th><th>geometric margin</th></tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
-    )
+        cells: list[Any] = ["–"] * 5
+        if measured is not None:
+            means = [f"{mean:.3f}" for mean in (measured.perceptron, measured.hinge, measured.logistic)]
+            cells = [measured.wrong, *means, _signed(measured.margin)]
+        lines.append([escape(NAMES[name]) + said, *cells])
+    heads = ["learner", "wrong", "perceptron", "hinge", "logistic", "geometric margin"]
+    return f'<div class="lab-wide">{frame.html_table("losses", heads, lines, words=[0])}</div>'
 
 
 def weights_line(session: PlaygroundSession) -> str:
@@ -478,7 +457,7 @@ def _signed(value: float) -> str:
     ('−0.50', '0.00', '0.00')
     """
     text = f"{value:.2f}" if abs(value) < 1000 else f"{value:.4g}"
-    return "0.00" if float(text) == 0.0 else text.replace("-", "−")
+    return "0.00" if float(text) == 0.0 else frame.minus(text)
 
 
 # The state as Python code
@@ -746,17 +725,17 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
     def _controls(self) -> None:
         with ui.element("div").classes("lab-side"):
             layout.heading("Data")
-            self.data = frame.choice(self, "data", "Examples", DATA_TITLES)
+            frame.choice(self, "data", "Examples", DATA_TITLES)
             self.generated_only = ui.element("div").classes("w-full")
             with self.generated_only:
-                self.n = frame.slider(self, "n", "Points", 1)
+                frame.slider(self, "n", "Points", 1)
                 self.margin = frame.slider(self, "margin", "Margin γ", 0.01)
                 self.noise = frame.slider(self, "noise", "Noise", 0.05)
                 frame.button("Draw others", "casino", self._others)
             frame.slider(self, "test", "Held out for the test, %", 5, {0.0: "none"})
             frame.button("Upload CSV", "upload_file", partial(ask_for_table, self))
             layout.heading("Learner")
-            self.learner = frame.choice(self, "learner", "Learner", NAMES)
+            frame.choice(self, "learner", "Learner", NAMES)
             self.online = ui.element("div").classes("lab-stack").style("gap:8px")
             with self.online:
                 frame.choice(self, "rule", "Rule", {name: rule_title(name) for name in rules.BY_NAME})
@@ -879,7 +858,8 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         speed = SPEEDS[self.state.speed]
         # one run leaves most of the time to others, however slow this computer is
         self.timer.interval = max(TICK, 1.0 / speed, 3 * self.took)
-        self.apply(partial(self.session.advance, max(1, round(speed * self.timer.interval))))
+        count = max(1, round(speed * self.timer.interval))
+        self.apply(partial(self.session.advance, count), merge=self.tick > 1)
 
     def _choose_beside(self, event: Any) -> None:
         self.chosen("beside", tuple(event.value))
@@ -933,9 +913,7 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         self._show_controls(view)
         if self.session.insight.pending:
             self.awaiting.activate()
-        self.record(merge=self.tick > 1)
-        if not self.timer.active:
-            self.tick = 0
+        self.record()
 
     def _show_beside(self, view: PlaygroundView) -> None:
         self.beside_card.set_visibility(bool(view.beside))
@@ -958,9 +936,12 @@ class PlaygroundPage(frame.LabPage[PlaygroundSession]):
         self.generated_only.set_visibility(generated_only)
         frame.show_slider(self.margin, state.data == "separable")
         frame.show_slider(self.noise, generated_only and state.data != "separable")
+        one_by_one = state.learner == "perceptron"  # others look at all examples in every iteration
         for each in (self.stepped, self.online):
-            each.set_visibility(state.learner == "perceptron")
-        own_eta = state.learner == "perceptron" and "eta" in rules.BY_NAME[state.rule]._fields
+            each.set_visibility(one_by_one)
+        self.update_button.set_visibility(one_by_one)
+        self.epoch_button.set_text("Epoch" if one_by_one else "Ten steps")
+        own_eta = one_by_one and "eta" in rules.BY_NAME[state.rule]._fields
         frame.show_slider(self.eta, own_eta or state.learner == "batch")
         frame.show_slider(self.gamma, state.space == "kernel-rbf")
         self.start.set_visibility(state.takes_start)

@@ -156,6 +156,7 @@ def empty_scene(points: Points = (), x_name: str = "x₁", y_name: str = "x₂")
         "x_name": x_name,
         "y_name": y_name,
         "points": [[p.x / 100, p.y / 100, p.label] for p in points],
+        "classes": ["y = +1", "y = −1"],  # what their colours mean
         "held_out": [],  # points that are held out for the test
         "region": "",
         "edge": "",
@@ -225,11 +226,11 @@ def training_scene(training: Training, points: Points, scene: Scene) -> Scene:
     return scene
 
 
-def add_line(scene: Scene, weights: NDArray[np.float64], kind: str, label: str = "") -> None:
+def add_line(scene: Scene, weights: NDArray[np.float64], kind: str) -> None:
     """Draw the line of ``w·x + b = 0`` where it crosses the plane."""
     segment = line_in_box(weights[1:], float(weights[0]), BOX)
     if segment is not None:
-        scene["lines"].append([*segment.ravel().tolist(), kind, label])
+        scene["lines"].append([*segment.ravel().tolist(), kind])
 
 
 def proof_scene(
@@ -264,7 +265,7 @@ def _add_meeting(scene: Scene, rows: Any, weights: Any, points: Points) -> None:
         for k in range(len(own)):
             for other in range(k + 1, len(own)):
                 a, b = own[k][0], own[other][0]
-                scene["lines"].append([a.x / 100, a.y / 100, b.x / 100, b.y / 100, "hull", ""])
+                scene["lines"].append([a.x / 100, a.y / 100, b.x / 100, b.y / 100, "hull"])
         total = sum(w for _, w in own)
         x = sum(w * p.x for p, w in own) / total / 100
         y = sum(w * p.y for p, w in own) / total / 100
@@ -357,13 +358,13 @@ _PARTS = {
 }
 
 
-def legend(*parts: str) -> str:
-    """Return the marks with their meanings.
+def legend(*parts: str, **words: str) -> str:
+    """Return the marks with their meanings, or with other words for them.
 
-    >>> legend("plus").endswith("y = +1</span>")
+    >>> legend("plus", "minus", minus="wanted: 0").endswith("wanted: 0</span>")
     True
     """
-    return "".join(f"<span>{_PARTS[part][0]} {_PARTS[part][1]}</span>" for part in parts)
+    return "".join(f"<span>{_PARTS[part][0]} {words.get(part, _PARTS[part][1])}</span>" for part in parts)
 
 
 def legend_of(scene: Scene) -> str:
@@ -395,4 +396,5 @@ def legend_of(scene: Scene) -> str:
         "radius": bool(scene["circles"]),
         **{kind: kind in arrows for kind in ("normal", "update", "secret", "guess")},
     }
-    return legend(*(part for part, shown in there.items() if shown))
+    plus, minus = scene["classes"]
+    return legend(*(part for part, shown in there.items() if shown), plus=plus, minus=minus)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 T = TypeVar("T")
@@ -144,6 +144,27 @@ def changed(state: T, **values: Any) -> T:
         except (ValueError, KeyError, OverflowError, TypeError):
             raise ValueError(f"{name} must be {kinds[name].says}, got {value!r}") from None
     return replace(state, **values)  # type: ignore[type-var]
+
+
+class Session(Generic[T]):
+    """What runs behind a page: its table, from which everything else follows."""
+
+    state: T
+
+    @property
+    def link(self) -> str:
+        """The query that brings this very state back."""
+        return to_query(self.state)
+
+    def set(self, **values: Any) -> None:
+        """Change the state, and bring to it what follows from it."""
+        raise NotImplementedError("a session says what follows from its state")
+
+    def change(self, **values: Any) -> frozenset[str]:
+        """Change the state alone, and return the names of the values that are different now."""
+        before, self.state = self.state, changed(self.state, **values)
+        names = vars(before)
+        return frozenset(name for name in names if getattr(before, name) != getattr(self.state, name))
 
 
 def column_of(table: type, name: str) -> Column:

@@ -23,6 +23,11 @@
       if (left >= 1) write();
       else if (!timer) timer = setTimeout(write, 1000 / PER_SECOND);
     },
+    // Copy the link to a path, as this page was reached; where only this computer reaches it so, by the address of the class.
+    share(path, address) {
+      const local = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+      return window.lab.copy((local && address ? address : location.origin) + path);
+    },
     // Copy a text; pages over plain HTTP from another computer have no navigator.clipboard.
     async copy(text) {
       if (navigator.clipboard) return navigator.clipboard.writeText(text);

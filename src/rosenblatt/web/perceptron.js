@@ -81,6 +81,16 @@ export class Run {
   pass() { const end = (this.epoch + 1) * this.n; while (this.clock < end && !this.finished) this.step(); }
   to(clock) { while (this.clock < clock && !this.finished) this.step(); }
 
+  // After every update: v·u and what it is at least, ‖v‖² and what it is at most; for Rosenblatt's rule from zero weights.
+  lemmas({ u, gamma, radius }) {
+    let moved = 0, squared = 0;
+    return this.ledger.map(({ w, tau }) => {
+      moved += Math.abs(tau);
+      squared += tau * tau;
+      return { dot: dot(w, u), floor: gamma * moved, sqnorm: dot(w, w), ceiling: radius ** 2 * squared };
+    });
+  }
+
   // Weights of what predicts; `voted` has none of its own.
   weights(hypothesis = "last") {
     if (hypothesis === "averaged" && this.clock) return this.sum.map((value) => value / this.clock);
@@ -234,6 +244,7 @@ export function figure(element, options) {
   const answer = make("div", left, { "data-part": "answer" });
   const legend = make("div", left, { class: "legend", "data-part": "legend" });
   const chart = right.appendChild(svg("svg", { viewBox: "0 0 320 150", role: "img", "aria-label": "Mistakes against the bound", "data-part": "chart" }));
+  const lemmas = make("div", right, { "data-part": "lemmas" });
   const weights = make("div", right, { "data-part": "weights" });
   const ledger = make("div", right, { class: "ledger" });
 
@@ -454,10 +465,10 @@ export function figure(element, options) {
     else if (last && last.clock === run.clock - 1) {
       const by = run.inputs[looked].slice(1).map((value) => Math.abs(last.tau) * value);
       status.textContent = `Row ${looked} (y = ${last.y > 0 ? "+1" : "−1"}): ${last.score <= 0 ? "a mistake" : "right, but the rule moves"}, w ${last.tau > 0 ? "+=" : "−="} ${vector(by)}.`;
-    } else status.textContent = `Row ${looked}: right, nothing moves. ${counted(run.mistakes, "mistake")} in ${run.clock} examples.`;
+    } else status.textContent = `Row ${looked}: right, nothing moves. ${counted(run.mistakes, "mistake")} in ${counted(run.clock, "example")}.`;
     answer.textContent = !figure.proof ? "" : !both ? "There are not examples of both classes." : best.separable
       ? `Yes: margin ${written(best.gamma)} in the space of (1, x), R = ${written(best.radius)}.`
-      : options.intercept === false ? "No: a weighted sum of rows, each with its sign, is zero." : "No: a weighted average of one class equals one of the other. The classes overlap, or a label is wrong.";
+      : options.intercept === false ? "No: a weighted sum of rows, each with its sign, is zero." : "No: a weighted average of one class equals one of the other. This does not say why: classes may overlap or lie as in XOR, or a label may be wrong.";
   }
   function explain(best, both) { // the marks that are drawn, and no others
     const { options } = figure, [minus, plus] = options.classes ?? [], drawn = (part) => plane.querySelector(`[data-part=${part}]`) !== null;
@@ -475,13 +486,30 @@ export function figure(element, options) {
     if (drawn("band")) item(line(COLOURS.w, "6 4"), "its margin");
     if (drawn("culprit")) item(ring(COLOURS.wrong, 3.2), "with this weight in the proof");
   }
+  function write(to, x, y, text, anchor = "start") {
+    const made = svg("text", { x, y, "font-size": 14, fill: "currentColor", "text-anchor": anchor });
+    made.textContent = text;
+    to.append(made);
+  }
+  function compare(name, own, colour, promise, limit, values) { // a line and the promise about it, from update to update
+    const high = Math.max(...values.map((each) => Math.max(each[own], each[limit]))) || 1;
+    const path = (part) => "M34,106" + values.map((each, i) => `L${34 + (280 * (i + 1)) / values.length},${106 - (82 * each[part]) / high}`).join("");
+    const made = svg("svg", { viewBox: "0 0 320 126", role: "img", "aria-label": `${name}, ${promise}` },
+      svg("path", { d: "M34,22V106H314", fill: "none", stroke: "currentColor", opacity: 0.4 }),
+      svg("path", { d: path(limit), fill: "none", stroke: "currentColor", "stroke-width": 2.4, "stroke-dasharray": "1.5 5", "stroke-linecap": "round", "data-part": limit }),
+      svg("path", { d: path(own), fill: "none", stroke: colour, "stroke-width": 2.4, "data-part": own }));
+    write(made, 2, 15, `${name} = ${written(values.at(-1)[own])}`);
+    write(made, 316, 15, promise, "end");
+    write(made, 314, 122, counted(values.length, "update"), "end");
+    lemmas.append(made);
+  }
   function numbers(best, both) {
     const { run, options } = figure;
     chart.replaceChildren();
     const promised = both && best?.separable && run.zero ? bound(run.rule, run.parameters, best) : null;
     const top = Math.max(1, run.rule === "margin" ? run.ledger.length : run.mistakes), high = promised === null ? 1.1 * top : Math.max(1.1 * top, promised);
     const logarithmic = high > 8 * top, level = (value) => 128 - 100 * (logarithmic ? Math.log1p(value) / Math.log1p(high) : value / high);
-    const put = (x, y, text, anchor = "start") => { const made = svg("text", { x, y, "font-size": 14, fill: "currentColor", "text-anchor": anchor }); made.textContent = text; chart.append(made); };
+    const put = (x, y, text, anchor) => write(chart, x, y, text, anchor);
     const across = (clock) => 34 + (280 * clock) / Math.max(1, run.clock);
     let count = 0, path = `M34,${level(0)}`;
     for (const line of run.ledger) if (run.rule === "margin" || line.score <= 0) { path += `H${across(line.clock + 1)}`; count += 1; path += `V${level(count)}`; }
@@ -489,10 +517,16 @@ export function figure(element, options) {
     put(30, level(0) + 5, "0", "end");
     if (level(0) - level(count) > 14) put(30, level(count) + 5, count, "end");
     put(2, 15, `${run.rule === "margin" ? "updates" : "mistakes"}: ${count}`);
-    put(314, 146, `${run.clock} examples seen`, "end");
+    put(314, 146, `${counted(run.clock, "example")} seen`, "end");
     if (promised !== null) {
       chart.append(svg("line", { x1: 34, x2: 314, y1: level(promised), y2: level(promised), stroke: "currentColor", "stroke-width": 2.4, "stroke-dasharray": "1.5 5", "stroke-linecap": "round", "data-part": "bound" }));
       put(316, 15, `at most ${run.rule === "rosenblatt" ? "R²/γ² = " : ""}${written(promised, 4)}`, "end");
+    }
+    lemmas.replaceChildren();
+    if (run.rule === "rosenblatt" && promised !== null && run.ledger.length) {
+      const values = run.lemmas(best);
+      compare("v·u", "dot", COLOURS.plus, "never below kγ", "floor", values);
+      compare("‖v‖²", "sqnorm", COLOURS.w, "never above kR²", "ceiling", values);
     }
     const w = run.weights(options.hypothesis), { fitted } = figure;
     if (options.learner) weights.textContent = fitted ? `naive Bayes of [x₁ > 0] and [x₂ > 0]: b = ${written(fitted[0])}, w = ${vector(fitted.slice(1))}` : "";

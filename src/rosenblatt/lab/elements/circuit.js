@@ -20,16 +20,15 @@ export default {
          @keydown.enter.prevent="active && $emit('node', i)" @keydown.space.prevent="active && $emit('node', i)">
         <rect v-if="n.input" :x="n.x - 27" :y="n.y - 19" width="54" height="38" rx="8" fill="var(--panel)"
               :stroke="i === drawing.chosen ? '#0072B2' : 'var(--faint)'" :stroke-width="i === drawing.chosen ? 4 : 1.5" />
-        <circle v-else :cx="n.x" :cy="n.y" r="30" fill="var(--raised)" :stroke="i === drawing.chosen ? '#0072B2' : 'var(--ink)'"
+        <ellipse v-else :cx="n.x" :cy="n.y" :rx="Math.max(30, 0.36 * size_of(n) * n.name.length + 6)" ry="30" fill="var(--raised)" :stroke="i === drawing.chosen ? '#0072B2' : 'var(--ink)'"
                 :stroke-width="i === drawing.chosen ? 4 : 2" />
-        <text :x="n.x" :y="n.y + 5.5" text-anchor="middle" :font-size="Math.max(n.name.length > 3 ? 16.1 : 17, LEAST / scale)" font-weight="600" fill="var(--ink)">{{ n.name }}</text>
+        <text :x="n.x" :y="n.y + 5.5" text-anchor="middle" :font-size="size_of(n)" font-weight="600" fill="var(--ink)">{{ n.name }}</text>
       </g>
     </svg>
   </div>`,
   props: { drawing: Object, label: String, active: Boolean },
   emits: ["node"],
   data() { return { scale: 1 }; }, // pixels of one unit of the drawing
-  created() { this.LEAST = LEAST; },
   mounted() {
     this.watcher = new ResizeObserver(() => (this.scale = this.$refs.svg.clientWidth / this.drawing.width || 1));
     this.watcher.observe(this.$refs.svg);
@@ -58,6 +57,7 @@ export default {
     },
   },
   methods: {
+    size_of(n) { return Math.max(n.name.length > 3 ? 16.1 : 17, LEAST / this.scale); },
     show_output() { if (!this.active) this.$el.scrollLeft = this.$el.scrollWidth; }, // where the drawing is wider than the page
     ends(w) {
       const a = this.drawing.nodes[w.from], b = this.drawing.nodes[w.to];

@@ -60,7 +60,7 @@ export default {
         </template>
       </g>
       <g v-for="(a, i) in scene.arrows" :key="'a'+i">
-        <line :x1="a[0]*100" :y1="-a[1]*100" :x2="a[2]*100" :y2="-a[3]*100" :stroke="INK[a[4]]" :stroke-width="3.2*k"
+        <line :x1="a[0]*100" :y1="-a[1]*100" :x2="a[2]*100" :y2="-a[3]*100" :stroke="INK[a[4]]" :stroke-width="(small ? 2 : 3.2)*k"
               :marker-end="'url(#' + ids + a[4] + ')'" :data-part="a[4]" />
         <text v-if="a[5]" :x="a[2]*100 + label_at(a)[0]*16*k" :y="-a[3]*100 - label_at(a)[1]*16*k + 6*k" text-anchor="middle" :font-size="16*k" font-weight="700"
               :fill="INK[a[4]]" stroke="var(--paper)" :stroke-width="4*k" paint-order="stroke" font-family="system-ui, sans-serif">{{ a[5] }}</text>

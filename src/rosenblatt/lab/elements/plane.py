@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from nicegui import ui
 from nicegui.element import Element
 
 from rosenblatt.lab.scene import Scene
@@ -89,8 +88,3 @@ class Plane(Element, component="plane.js"):  # type: ignore[call-arg, misc]
     def save(self, kind: str, name: str) -> None:
         """Have the browser save the picture as ``svg`` or ``png``."""
         self.run_method("save", kind, name)
-
-
-def focus(plane: Plane) -> None:
-    """Put the keyboard on a plane."""
-    ui.run_javascript(f"getElement({plane.id}).$el.querySelector('svg').focus()")
