@@ -287,3 +287,8 @@ def test_a_wrong_target_is_answered_with_the_columns_there_are(tmp_path):
     path.write_text("a,b,y\n1,2,0\n2,3,1\n", encoding="utf-8")
     with pytest.raises(checker.Refused, match="no column is called '3'; there are 'a', 'b', 'y'"):
         checker.read_table(str(path), target="3")
+
+
+def test_classes_that_the_verdict_does_not_list_are_counted():
+    labels = [f"class {at}" for at in range(11)]
+    assert "'class 6' and 3 more, hyperplanes" in checker.stated(small_table([[0.0]] * 11, labels), True)

@@ -497,7 +497,9 @@ def stated(table: Table, intercept: bool) -> str:
     if table.target is not None:
         how += f", target {table.target!a}"
     if table.labels is not None:
-        words = ", ".join(f"{each!a:.40}" for each in sorted(set(table.labels))[:8])
+        classes = sorted(set(table.labels))
+        words = ", ".join(f"{each!a:.40}" for each in classes[:8])
+        words += f" and {len(classes) - 8} more" if len(classes) > 8 else ""
         what = f"labels {words}, hyperplanes {'with an intercept' if intercept else 'through the origin'}"
     size = f"{len(table.rows)} rows, {table.n_features} features"
     return f"data read as {how}; {size}, {what}; every number is the binary64 nearest to its text"
