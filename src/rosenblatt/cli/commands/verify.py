@@ -297,6 +297,7 @@ def _independent(
             + "; write them with rosenblatt prove --export-matrix, and verify that file"
         )
     try:
+        proof = checker.load_proof(Path(path).read_text(encoding="utf-8"))
         table = checker.read_table(source, reading.target, constraints)
     except checker.Refused as error:
         refuse_data(str(error))
@@ -310,7 +311,6 @@ def _independent(
         "scale": False,
     }
     _compare_reading(path, recorded, actual)
-    proof = checker.load_proof(Path(path).read_text(encoding="utf-8"))
     verdict = {"proof": path, "claim": checker.stated(table, not no_intercept)}
     try:
         proved = checker.check(proof, table, fit_intercept=not no_intercept, expect=expect)
