@@ -336,7 +336,7 @@ def load_proof(text: str) -> Proof:
     constraints = ["Feasible", "Infeasible"] + ["Undecided"] * (reading.get("as") == "constraints")
     if version == 1 and content.get("answer") in constraints and content.get("classes") == [1]:
         content["classes"] = []  # version 1 wrote one class for constraints
-    p = read_value("P", content)
+    p: Proof = read_value("P", content)
     if p.answer == "KernelProof":
         inside = p.proof.answer in list(CLAIMS)[:4] and not p.proof.fit_intercept
         require(inside, "a kernel proof holds an answer about separability without an intercept")
