@@ -89,6 +89,20 @@ def test_the_verdict_says_that_sums_of_vowpal_wabbit_text_are_rounded(folder):
     assert "repeated features added and scales multiplied in binary64" in verdict
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "part"),
+    [
+        ("data.csv", "a;y\n0;0\n1;1\n", "separated by ';'"),
+        ("data.vw", "1 | a:1\n| a:2\n-1 | a:3\n", "1 line without a label passed over"),
+        ("data.jsonl", '{"a": true, "y": 0}\n{"a": "x", "y": 1}\n', "true as 1, false and null as 0"),
+    ],
+)
+def test_the_verdict_says_what_the_reader_decided(folder, name, text, part):
+    (folder / name).write_text(text, encoding="utf-8")
+    run(f"prove {name} -o proof.json")
+    assert part in " ".join(json.loads(run(f"verify proof.json {name} --json").stdout)["claim"].split())
+
+
 def test_a_contradiction_is_explained_and_not_called_a_wrong_label(folder):
     report = " ".join(run("prove xor.csv").output.split())
     assert "average" in report  # what the weights mean
@@ -177,6 +191,15 @@ def test_labels_beyond_64_bits_are_not_merged(folder):
     assert (
         run("prove data.csv -o proof.json").exit_code == 1
     )  # two classes in one place, not one class: separable
+
+
+@pytest.mark.parametrize("large", [BIG, 2**70])
+def test_decimal_labels_of_a_parquet_file_are_not_merged(folder, large):
+    labels = pa.array([Decimal(large), Decimal(large + 1), Decimal(1)], pa.decimal128(38, 0))
+    pq.write_table(pa.table({"a": [0, 0, 1], "y": labels}), folder / "data.parquet")
+    assert run("prove data.parquet -o proof.json").exit_code == 1  # two classes in one place
+    verdict = " ".join(run("verify proof.json data.parquet").output.split())
+    assert f"{large + 1}" in verdict
 
 
 def test_decimals_are_read_as_the_nearest_float(folder):

@@ -16,7 +16,7 @@ from tests.cli.commands import run, run_well
 from tests.proofs.mutations import mutated, prove, small_table
 
 from rosenblatt.data import read_all
-from rosenblatt.proofs import checker, from_json, separability
+from rosenblatt.proofs import checker, from_json, hard_margin, separability, soft_margin
 
 VERSION_1 = json.loads((Path(__file__).parent / "fixtures" / "version1.json").read_text(encoding="utf-8"))
 
@@ -287,3 +287,27 @@ def test_a_wrong_target_is_answered_with_the_columns_there_are(tmp_path):
     path.write_text("a,b,y\n1,2,0\n2,3,1\n", encoding="utf-8")
     with pytest.raises(checker.Refused, match="no column is called '3'; there are 'a', 'b', 'y'"):
         checker.read_table(str(path), target="3")
+
+
+def test_classes_that_the_verdict_does_not_list_are_counted():
+    labels = [f"class {at}" for at in range(11)]
+    assert "'class 6' and 3 more, hyperplanes" in checker.stated(small_table([[0.0]] * 11, labels), True)
+
+
+@pytest.mark.parametrize(
+    ("prove", "parts"),
+    [
+        (lambda X, y: soft_margin(X, y, 2.0), ["C 2.0", "objective {objective}", "lower {lower}"]),
+        (hard_margin, ["margin {margin}", "upper {upper}"]),
+        (
+            lambda X, y: hard_margin(X, y, penalise_intercept=False),
+            ["margin {margin}", "upper {upper}", "norms leave the intercept out"],
+        ),
+    ],
+    ids=["soft", "hard", "hard, intercept not penalised"],
+)
+def test_the_verdict_states_the_bounds_that_it_is_about(prove, parts):
+    X, y = [[0.0], [1.0], [3.0]], [0, 0, 1]
+    proof = prove(X, y)
+    verdict = checker.check(checker.load_proof(proof.to_json()), small_table(X, y)).split("; ")
+    assert verdict[1:] == [part.format(**vars(proof)) for part in parts]

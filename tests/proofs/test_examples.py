@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from rosenblatt.data.labels import checked_classes
 from rosenblatt.learner.learner import Learner
 from rosenblatt.proofs import add_slack, hinge_bound, separability, soft_margin, solve_cone
 from rosenblatt.rules import Rosenblatt
@@ -44,6 +45,21 @@ def test_integers_beside_floats_of_a_frame_are_not_rounded(library):
     columns["a"] = [2**60, -(2**60)]  # held by a float
     frame = package.table(columns) if library == "pyarrow" else package.DataFrame(columns)
     assert separability(frame, [0, 1]).verify(frame, [0, 1], expect="separable")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_text_labels_of_a_library_are_not_merged_by_a_nul(library):
+    """NumPy drops NUL characters at the end of a string, and polars converts its columns to strings of NumPy."""
+    package = pytest.importorskip(library)
+    column = package.array if library == "pyarrow" else package.Series
+    merged = separability([[0.0], [0.0]], ["a", "a"])
+    assert merged.verify([[0.0], [0.0]], column(["a", "a"]))
+    assert not merged.verify([[0.0], [0.0]], column(["a", "a\0"]))
+
+
+def test_labels_in_half_precision_raise_no_warning():
+    assert separability([[0.0], [1.0]], np.array([0, 2048], np.float16)).classes == (0, 2048)
+    assert checked_classes(np.array([0, 2048], np.float16)) is not None
 
 
 def test_bad_parameters():

@@ -3,10 +3,16 @@
 import json
 import random
 import socket
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.patience import SECONDS
 from tests.service.server import served
+
+from rosenblatt.service.schemas import strict
+from rosenblatt.web.refusals import BadMessage
 
 DEEP = 50_000
 BAD_BODIES = {
@@ -47,6 +53,40 @@ BAD_BODIES = {
     "trailing": b'{"features":{"a":1}} {}',
     "byte order mark": b'\xef\xbb\xbf{"features":{"a":1}}',
 }
+
+
+NAMES = st.text('ab":{}\\\n\u00e9', max_size=3)
+VALUES = st.recursive(
+    NAMES | st.integers(),
+    lambda inner: st.lists(inner, max_size=3) | st.lists(st.tuples(NAMES, inner)).map(tuple),
+)
+
+
+def written(value, draw):
+    """Write JSON, an object from pairs that may repeat a name; names in ASCII or as they are."""
+    if isinstance(value, tuple):
+        pairs = (f"{json.dumps(k, ensure_ascii=draw(st.booleans()))} :{written(v, draw)}" for k, v in value)
+        return "{" + ",".join(pairs) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(written(each, draw) for each in value) + "]"
+    return json.dumps(value, ensure_ascii=draw(st.booleans()))
+
+
+def repeats_a_name(value):
+    inside = [v for _, v in value] if isinstance(value, tuple) else value if isinstance(value, list) else []
+    names = [name for name, _ in value] if isinstance(value, tuple) else []
+    return len(set(names)) < len(names) or any(map(repeats_a_name, inside))
+
+
+@given(VALUES, st.data())
+def test_names_that_are_given_twice_are_found_wherever_they_are(value, data):
+    read = strict(Any, lambda _: -1)
+    body = written(value, data.draw).encode()
+    if repeats_a_name(value):
+        with pytest.raises(BadMessage, match="twice"):
+            read(body)
+    else:
+        assert read(body) == json.loads(body)
 
 
 @pytest.fixture(scope="module")

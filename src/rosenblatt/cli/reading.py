@@ -62,6 +62,7 @@ class Rows(NamedTuple):
     numeric_target: bool = False  # the target of a table holds many different numbers
     raw: Any = None  # the rows before ``plan``; None where nothing is fitted on them
     plan: Any = None  # the preprocessing, to be fitted on any of the raw rows
+    notes: tuple[str, ...] = ()  # what the reader decided besides, each a phrase
 
     def where(self, row: int) -> int | str:
         """Return the line of a row; with its path where there are several files."""
@@ -259,7 +260,13 @@ def _all_of(examples: "Examples", to_train: "ReadOptions | None" = None, prepare
         numeric_target=examples.target_kind == "numeric",
         raw=raw,
         plan=plan,
+        notes=(*examples.notes, *_unlabelled(examples)),
     )
+
+
+def _unlabelled(examples: "Examples") -> list[str]:
+    n = examples.unlabelled
+    return [f"{counted(n, 'line')} without a label passed over"] if n else []
 
 
 def note_oddities(examples: "Examples") -> None:
@@ -267,8 +274,8 @@ def note_oddities(examples: "Examples") -> None:
     note_skipped(examples.skipped)
     for text in examples.notes:
         note(text)
-    if examples.unlabelled:
-        note(f"{examples.path}: {counted(examples.unlabelled, 'line')} without a label passed over")
+    for text in _unlabelled(examples):
+        note(f"{examples.path}: {text}")
     if examples.unseen:
         where = ", ".join(f"{column} {count:,}" for column, count in examples.unseen_in.most_common(5))
         note(f"{examples.path}: {counted(examples.unseen, 'value')} unseen in training ignored ({where})")

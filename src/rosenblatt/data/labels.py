@@ -169,7 +169,7 @@ def checked_classes(classes: NDArray[Any], name: str = "y") -> NDArray[Any]:
     ValueError: y has the label 9007199254740992.0, beyond 2^53, where float64 merges neighbours: ...
     """
     if classes.dtype.kind == "f":
-        wrong = ~(np.abs(classes) < EXACT)
+        wrong = ~(np.abs(classes) < np.float64(EXACT))  # float16 holds no 2⁵³
         if wrong.any():
             checked_label(classes[wrong][0], name)
     elif classes.dtype.kind in "US":

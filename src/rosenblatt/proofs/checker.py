@@ -243,7 +243,12 @@ def check(p: Proof, table: "Table", *, fit_intercept: bool = True, expect: str |
     decide(p, demands(p, table, fit_intercept))
     space = f"in the space of the kernel (<a, b> + {p.kernel.coef0})^{p.kernel.degree}: " if p.kernel else ""
     origin = " (of hyperplanes through the origin)" if p.classes and not p.fit_intercept else ""
-    return f"{space}{p.answer}{origin}: {sentence}"
+    floats = [
+        name for name, _, kind in (each.partition(":") for each in FIELDS[p.answer].split()) if kind == "F"
+    ]
+    parts = [f"{name} {float(getattr(p, name))!r}" for name in floats]
+    parts += ["norms leave the intercept out"] * (getattr(p, "penalise_intercept", True) is False)
+    return "; ".join([f"{space}{p.answer}{origin}: {sentence}", *parts])
 
 
 def demands(p: Proof, table: "Table", intercept: bool) -> Demands:
@@ -331,12 +336,12 @@ def load_proof(text: str) -> Proof:
     constraints = ["Feasible", "Infeasible"] + ["Undecided"] * (reading.get("as") == "constraints")
     if version == 1 and content.get("answer") in constraints and content.get("classes") == [1]:
         content["classes"] = []  # version 1 wrote one class for constraints
-    p = read_value("P", content)
-    if p.answer != "KernelProof":
-        return Proof(**vars(p), kernel=None)
-    inside = p.proof.answer in list(CLAIMS)[:4] and not p.proof.fit_intercept
-    require(inside, "a kernel proof holds an answer about separability without an intercept")
-    return Proof(**vars(p.proof), kernel=p)
+    p: Proof = read_value("P", content)
+    if p.answer == "KernelProof":
+        inside = p.proof.answer in list(CLAIMS)[:4] and not p.proof.fit_intercept
+        require(inside, "a kernel proof holds an answer about separability without an intercept")
+        p.proof.kernel, p = p, p.proof
+    return p
 
 
 def read_value(kind: str, value: Any) -> Any:
@@ -345,7 +350,7 @@ def read_value(kind: str, value: Any) -> Any:
         case "P" if type(value) is dict and value.get("answer") in list(FIELDS):
             types = dict(field.split(":") for field in FIELDS[value["answer"]].split())
             require(value.keys() == {"answer", *types}, f"the fields are not exactly {', '.join(types)}")
-            p = Proof(answer=value["answer"])
+            p = Proof(answer=value["answer"], kernel=None)
             for name, of in types.items():
                 try:
                     setattr(p, name, field := read_value(of, value[name]))
@@ -497,7 +502,9 @@ def stated(table: Table, intercept: bool) -> str:
     if table.target is not None:
         how += f", target {table.target!a}"
     if table.labels is not None:
-        words = ", ".join(f"{each!a:.40}" for each in sorted(set(table.labels))[:8])
+        classes = sorted(set(table.labels))
+        words = ", ".join(f"{each!a:.40}" for each in classes[:8])
+        words += f" and {len(classes) - 8} more" if len(classes) > 8 else ""
         what = f"labels {words}, hyperplanes {'with an intercept' if intercept else 'through the origin'}"
     size = f"{len(table.rows)} rows, {table.n_features} features"
     return f"data read as {how}; {size}, {what}; every number is the binary64 nearest to its text"

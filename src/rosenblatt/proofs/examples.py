@@ -65,6 +65,10 @@ def as_classes(y: Any, n_rows: int) -> tuple[tuple[Any, ...], npt.NDArray[np.int
         raise ValueError(f"X has {n_rows} rows but y has {len(labels)} labels; give one label per row")
     if labels.dtype.kind == "T":  # NumPy's variable-width strings
         labels = labels.astype(object)
+    if labels.dtype.kind == "U" and not isinstance(
+        y, np.ndarray
+    ):  # NumPy dropped what NUL ends them, as of polars
+        labels = np.array(list(y), dtype=object)
     if labels.dtype.kind == "f":
         if not np.isfinite(labels).all():
             row = int(np.flatnonzero(~np.isfinite(labels))[0])
@@ -147,7 +151,7 @@ def _as_objects(X: Any) -> npt.NDArray[Any]:
 
 def _any_large(values: npt.NDArray[Any]) -> bool:
     with np.errstate(invalid="ignore"):
-        return bool(values.size) and not bool((np.abs(values) < EXACT).all())
+        return bool(values.size) and not bool((np.abs(values) < np.float64(EXACT)).all())
 
 
 def _as_csr(X: Any, name: str) -> Matrix:

@@ -57,6 +57,10 @@ READ_BY_CHECKER = (
     "target",
     "format",
 )  # options that its command line has, or that the name of a file decides
+FORMATS = {  # what their values mean
+    "vw": "repeated features added and scales multiplied in binary64",
+    "jsonl": "text as features of 0 or 1 called name=text, true as 1, false and null as 0",
+}
 ENCODED = {  # columns of a table that are not numbers as written
     "category": "categories, one feature of 0 or 1 for each",
     "boolean": "1 for yes and 0 for no",
@@ -217,7 +221,8 @@ def _claim(
         how += ["names in the first line" if actual["header"] else "no line of names"]
     how += [f"target {actual['target']}"] if actual["target"] is not None else []
     how += [f"indices from {int(not actual['zero_based'])}"] if actual["zero_based"] is not None else []
-    how += ["repeated features added and scales multiplied in binary64"] if actual["format"] == "vw" else []
+    how += [FORMATS[actual["format"]]] if actual["format"] in FORMATS else []
+    how += rows.notes
     how += [f"text {listed(actual['text'])} as words"] if actual["text"] else []
     for kind, means in ENCODED.items():
         names = [repr(each.name) for each in getattr(rows.schema, "columns", ()) if each.kind == kind]
@@ -292,6 +297,7 @@ def _independent(
             + "; write them with rosenblatt prove --export-matrix, and verify that file"
         )
     try:
+        proof = checker.load_proof(Path(path).read_text(encoding="utf-8"))
         table = checker.read_table(source, reading.target, constraints)
     except checker.Refused as error:
         refuse_data(str(error))
@@ -305,7 +311,6 @@ def _independent(
         "scale": False,
     }
     _compare_reading(path, recorded, actual)
-    proof = checker.load_proof(Path(path).read_text(encoding="utf-8"))
     verdict = {"proof": path, "claim": checker.stated(table, not no_intercept)}
     try:
         proved = checker.check(proof, table, fit_intercept=not no_intercept, expect=expect)

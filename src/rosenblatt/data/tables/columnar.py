@@ -15,6 +15,7 @@ from rosenblatt.data.arrow_check import (
     validated,
 )
 from rosenblatt.data.errors import BadInput
+from rosenblatt.data.labels import EXACT
 from rosenblatt.data.source import compression_of, opened_binary
 from rosenblatt.data.tables.delimited import BadRow, Rows
 from rosenblatt.data.tables.header import SAMPLED_LINES
@@ -254,10 +255,13 @@ def as_plain(path: str, name: str, column: Any) -> Any:
         return column
     try:
         if pa.types.is_decimal(kind):  # a cast to floats would not round to the nearest
-            texts = column.cast(pa.string()).to_pylist()
-            if any(text is not None and number(text) is None for text in texts):  # its scale is out of range
+            texts = column.cast(pa.string())
+            values = [None if text is None else number(text) for text in texts.to_pylist()]
+            if values.count(None) > column.null_count:  # its scale is out of range
                 raise BadInput(path, None, f"column {name!r} holds {kind}, whose values are no numbers")
-            return pa.array([None if text is None else float(text) for text in texts], pa.float64())
+            if any(value is not None and abs(value) >= EXACT for value in values):
+                return without_nulls(texts)  # so that labels are compared as they are written
+            return pa.array(values, pa.float64())
         if pa.types.is_null(kind):
             return column.cast(pa.float64())
         if not pa.types.is_nested(kind) and "binary" not in str(kind):
