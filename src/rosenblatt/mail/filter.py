@@ -331,7 +331,10 @@ class MailFilter:
         return _imported(intake, counts)
 
     async def answer(self, messages: Sequence[int], label: str) -> LearnedAnswers:
-        """Learn what a person says about messages; answers and feedback are on disk when this returns."""
+        """Learn what a person says about messages; answers and feedback are on disk when this returns.
+
+        Messages that already have this answer teach nothing.
+        """
         await self._create_model()
         answers = await asyncio.to_thread(self.box.answer, messages, self.number, label)
         counts = LearnedAnswers()

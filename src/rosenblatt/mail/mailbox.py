@@ -276,10 +276,17 @@ class Mailbox:
         return answers
 
     def answer(self, messages: Sequence[int], model: int, label: str) -> list[Answer]:
-        """Write down what a person says about messages, before the journal has it; it is undone as one."""
+        """Store a person's answer about messages before the journal has it; one undo takes back all of it.
+
+        Messages that already have this answer get no new one.
+        """
         with self._lock, self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            answers = [self._answer(message, model, label, PAGE) for message in messages]
+            answers = [
+                self._answer(message, model, label, PAGE)
+                for message in messages
+                if self.answer_to(message, model) != label
+            ]
             self._db.executemany(
                 "UPDATE answers SET act = ? WHERE number = ?",
                 [(answers[0].number, each.number) for each in answers],

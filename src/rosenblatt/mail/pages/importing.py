@@ -1,23 +1,22 @@
 """Mail into the box by the page: an mbox is uploaded and marked, or learned from where all of it is of one kind."""
 
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nicegui import ui
 
 from rosenblatt.data.errors import BadInput
 from rosenblatt.data.source import Damaged
-from rosenblatt.mail.filter import MOST_MESSAGES, Imported
+from rosenblatt.mail.filter import MOST_MESSAGES, Imported, MailFilter
 from rosenblatt.mail.folders import new_mail
 from rosenblatt.mail.marks import IMPORTANT, NOT
 from rosenblatt.web.layout import Markup, html
 from rosenblatt.web.refusals import Refusal
 from rosenblatt.web.settings import Settings
 
-if TYPE_CHECKING:
-    from rosenblatt.mail.pages.inbox import InboxPage
-
+Done = Callable[[Imported], Awaitable[None]]  # what the page does after an import
 LARGEST = Settings.mail_bytes  # what the browser is told; the server counts for itself
 LISTED = 20  # messages that could not be read
 NEW = "new"
@@ -28,18 +27,18 @@ KINDS = {
 }
 
 
-def import_button(page: "InboxPage") -> Any:
+def import_button(mail_filter: MailFilter, done: Done) -> Any:
     """Draw the button that opens the import; return the dialog."""
     with ui.dialog() as dialog, ui.element("div").classes("lab-dialog mail-dialog"):
         html(Markup("<h2>Import mail</h2>"))
-        _form(page, dialog)
+        _form(mail_filter, done, dialog)
         ui.button("Close", on_click=dialog.close, color=None).props("flat").classes("lab-quiet")
     button = ui.button("import mbox", icon="upload_file", on_click=dialog.open, color=None)
     button.props("flat dense no-wrap").classes("lab-quiet q-px-sm").mark("import")
     return dialog
 
 
-def offer(page: "InboxPage") -> None:
+def offer(mail_filter: MailFilter, done: Done) -> None:
     """Draw what stands where there are no messages."""
     html(
         Markup(
@@ -48,7 +47,7 @@ def offer(page: "InboxPage") -> None:
             "every answer.</p>"
         )
     )
-    _form(page, None)
+    _form(mail_filter, done, None)
     html(
         Markup(
             "<p>Or let mail come by itself: <code>rosenblatt mail watch ~/Maildir</code></p>"
@@ -58,13 +57,13 @@ def offer(page: "InboxPage") -> None:
     )
 
 
-def _form(page: "InboxPage", dialog: Any) -> None:
+def _form(mail_filter: MailFilter, done: Done, dialog: Any) -> None:
     kind = ui.radio(KINDS, value=NEW).props("dense").classes("mail-kinds")
 
     async def came(event: Any) -> None:
         name = str(event.file.name)[:80]
         try:
-            imported = await _read(page, event, name, kind.value)
+            imported = await _read(mail_filter, event, name, kind.value)
         except (BadInput, Damaged, Refusal) as error:
             ui.notify(str(error), type="negative", timeout=10_000)
             return
@@ -73,8 +72,7 @@ def _form(page: "InboxPage", dialog: Any) -> None:
         if dialog is not None:
             dialog.close()
         ui.notify(_summary(imported, name), type="positive")
-        page.tell_failures(failures_text(imported))
-        await page.load()
+        await done(imported)
 
     uploader = ui.upload(
         label="mbox file: choose, or drop it here",
@@ -89,11 +87,9 @@ def _form(page: "InboxPage", dialog: Any) -> None:
     uploader.props("flat bordered").classes("mail-upload").mark("upload")
 
 
-async def _read(page: "InboxPage", event: Any, name: str, kind: str) -> Imported:
+async def _read(mail_filter: MailFilter, event: Any, name: str, kind: str) -> Imported:
     """Keep the messages of an uploaded file; its name is only shown, never used as a path."""
-    with tempfile.TemporaryDirectory(
-        dir=page.mail_filter.service.models.store.folder, prefix=".mail-"
-    ) as folder:
+    with tempfile.TemporaryDirectory(dir=mail_filter.service.models.store.folder, prefix=".mail-") as folder:
         path = Path(folder) / "upload.mbox"
         await event.file.save(path)
         if path.stat().st_size > LARGEST:
@@ -104,7 +100,7 @@ async def _read(page: "InboxPage", event: Any, name: str, kind: str) -> Imported
                     name, None, "not an mbox: it must begin with a line 'From ...'; unpack it if it is packed"
                 )
         try:
-            imported = await page.mail_filter.keep(new_mail(path), None if kind == NEW else kind)
+            imported = await mail_filter.keep(new_mail(path), None if kind == NEW else kind)
         except BadInput as error:
             raise BadInput(name, None, str(error).rpartition(": ")[2]) from None
     for at, failure in enumerate(imported.failures):  # the folder is gone; the name is the visitor's own
