@@ -67,6 +67,7 @@ class RequestState(msgspec.Struct, gc=False):
     headers: Headers  # that are added to the response
     allowed: str | None = None  # the scope of its token or session, once that is decided
     identity: str | None = None  # whose token or session it is, for rate limits
+    session: bytes | None = None  # id of the session that it brought in its cookie
     status: int = 0  # of the response, once it has begun
 
 
@@ -238,6 +239,8 @@ class Authenticate:
                 streamed = not path.startswith(API) or path.endswith(STREAMED)
                 seconds = self.settings.stream_seconds if streamed else self.settings.body_seconds
                 connection.permit(seconds + self.settings.header_seconds)  # later than an answer that says so
+        if kind == "websocket" and state.session is not None:
+            return self._while_signed_in(scope, receive, send, state.session)
         return self.app(scope, receive, send)
 
     def _scope_of(self, path: str, state: RequestState) -> str:
@@ -250,11 +253,27 @@ class Authenticate:
             scope = self.guard.scope_of(token)
             state.identity = self.sessions.digest(token)
             return scope
-        session = self.sessions.find(cookie_value(state.fields.get(b"cookie", b"")))
+        cookie = cookie_value(state.fields.get(b"cookie", b""))
+        session = self.sessions.find(cookie)
         if session is None:
             raise Unauthorised(TOKEN_NEEDED)
-        state.identity = session.token
+        state.identity, state.session = session.token, cookie
         return session.scope
+
+    def _while_signed_in(self, scope: Scope, receive: Receive, send: Send, session: bytes) -> Awaitable[None]:
+        """Pass a websocket on until its session ends; every message in either direction looks."""
+
+        async def received() -> dict[str, Any]:
+            message = await receive()
+            if self.sessions.find(session) is None:
+                return {"type": "websocket.disconnect", "code": 1008}
+            return message
+
+        async def sent(message: dict[str, Any]) -> None:
+            if message["type"] != "websocket.send" or self.sessions.find(session) is not None:
+                await send(message)
+
+        return self.app(scope, received, sent)
 
 
 class LimitRates:
