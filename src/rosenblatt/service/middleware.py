@@ -1,10 +1,9 @@
-"""What every request passes before a route, composed in one list: :func:`middleware`.
+"""The middleware that every request passes before a route, as one list: :func:`middleware`.
 
-Pure ASGI, built once. From the outside in: metrics, request id with the headers of the response and the answers to
-refusals, host and origin, authentication, rate limits. A check is a plain function that raises a refusal or returns
-what the next layer returns; only the two outer layers, which do something after the response, are coroutines. Limits
-on bytes and time before any of this are those of :mod:`rosenblatt.web.connections`; bodies of pages are limited around
-the pages, by :class:`LimitPageBodies`.
+Pure ASGI, built once. From the outside in: metrics; request id, response headers and error answers; host and origin;
+authentication; rate limits. The three inner layers raise a refusal or return the awaitable of the next layer; only the
+two outer ones, which act after the response, are coroutines. :mod:`rosenblatt.web.connections` limits bytes and time
+before all of this; :class:`LimitPageBodies` limits the bodies of pages.
 """
 
 import asyncio
@@ -111,9 +110,9 @@ class CountRequests:
 
 
 class AnswerRequests:
-    """Gives every request an id, its own where it brought a good one, and every response its headers.
+    """Gives every request an id (its own X-Request-ID if that is valid) and every response its headers.
 
-    What was refused further inside, and what went wrong there, is answered with a problem in JSON.
+    Refusals and errors of the layers inside are answered with a problem in JSON.
     """
 
     def __init__(self, app: App) -> None:
@@ -218,7 +217,7 @@ class CheckOrigin:
 
 
 class Authenticate:
-    """Decides the scope of a request by its token or its session; pages as a whole need the scope ``feedback``."""
+    """Determines the scope of a request from its token or session; all pages need the scope ``feedback``."""
 
     def __init__(self, app: App, settings: Settings, guard: Guard, sessions: Sessions) -> None:
         self.app, self.settings, self.guard, self.sessions = app, settings, guard, sessions
@@ -277,7 +276,7 @@ class Authenticate:
 
 
 class LimitRates:
-    """Refuses with 429 who signs in or writes more often than allowed: each token, and each address without one."""
+    """Refuses with 429 sign-ins and writes above the rate of their token, or of their address without a token."""
 
     def __init__(self, app: App, settings: Settings) -> None:
         self.app, self.settings = app, settings
@@ -304,7 +303,7 @@ class LimitRates:
 
 
 class LimitPageBodies:
-    """Around mounted pages: ends bodies that they receive once they are too large, and answers 413."""
+    """Wraps mounted pages: cuts off request bodies that become too large, and answers 413."""
 
     def __init__(self, app: App, limit: int) -> None:
         self.app, self.limit = app, limit
@@ -333,7 +332,7 @@ class LimitPageBodies:
 
 
 class PageBody:
-    """``receive`` for pages: a body that becomes too large ends there, and the pages see no more of it."""
+    """``receive`` for pages: a body that becomes too large is cut off, and the page sees a disconnect."""
 
     def __init__(self, receive: Receive, limit: int) -> None:
         self._receive, self._limit = receive, limit
@@ -341,7 +340,7 @@ class PageBody:
 
     @property
     def exceeded(self) -> bool:
-        """Whether more came than may come."""
+        """Whether more bytes came than the limit."""
         return self._size > self._limit
 
     async def __call__(self) -> dict[str, Any]:

@@ -302,7 +302,7 @@ class Models:
         self.ledger_due = [each for each in self.ledger_due if each[0] != model.number]
 
     def info(self, name: str, fingerprint: bool = False) -> ModelInfo:
-        """Say how a model stands."""
+        """Return the state of a model."""
         model = self.model(name)
         learner, counts = model.learner, model.counts
         return ModelInfo(

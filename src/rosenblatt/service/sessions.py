@@ -1,4 +1,4 @@
-"""Who may use the service: tokens from a file, sessions of browsers that signed in with one, and their rates."""
+"""Access to the service: tokens from a file, sessions of browsers that signed in with one, and rate limits."""
 
 import hashlib
 import itertools
@@ -24,7 +24,7 @@ TOKEN = re.compile(r"[!-~]+").fullmatch  # visible ASCII
 
 
 def read_tokens(path: str | Path) -> tuple[tuple[str, str], ...]:
-    """Return (scope, token) for every line ``SCOPE TOKEN`` of a file; a token alone may do everything.
+    """Return (scope, token) for every line ``SCOPE TOKEN`` of a file; a token alone has the scope ``admin``.
 
     Empty lines, and lines whose first character is ``#``, are left out; a ``#`` elsewhere belongs to the token.
     The file must be readable by its owner alone.

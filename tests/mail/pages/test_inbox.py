@@ -98,9 +98,9 @@ def test_keys_move_correct_and_undo(serve, visit, box_file):
     page.keyboard.press("Enter")
     page.locator(".mail-row.here .mail-text", has_text="A discount and a prize").wait_for()
     page.keyboard.press("u")
-    page.locator(".mail-change", has_text="Taken back: not important").wait_for()
+    page.locator(".mail-change", has_text="Undone: not important").wait_for()
     page.keyboard.press("u")
-    page.locator(".mail-change", has_text="Taken back: important").wait_for()
+    page.locator(".mail-change", has_text="Undone: important").wait_for()
     assert set(marks(page).values()) == {"undecided"}
     assert page.locator(".mail-row[data-answer='']").count() == 5
     page.keyboard.press("/")

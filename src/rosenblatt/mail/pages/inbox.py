@@ -1,4 +1,4 @@
-"""The inbox: messages as the filter marks them, corrected by a click or a key, marked anew at once."""
+"""The inbox: messages with their marks, corrected by a click or a key and marked again at once."""
 
 import asyncio
 import contextlib
@@ -101,7 +101,7 @@ class Row:
         await self.toggle()
 
     def select(self, on: bool, focus: bool) -> None:
-        """Make this the message that keys speak of, or no longer."""
+        """Make this the current message, which keys act on, or no longer."""
         if on:
             self.box.classes(add="here").props("aria-current=true")
             if focus:
@@ -178,7 +178,7 @@ class Row:
 
 
 class InboxPage:
-    """One visitor's inbox. Which messages are listed is settled by search and filter; how they are marked is not."""
+    """One visitor's inbox: search and filter choose the messages, whose marks change as the filter learns."""
 
     def __init__(self, mail_filter: MailFilter, query: Mapping[str, str]) -> None:
         self.mail_filter = mail_filter
@@ -390,7 +390,7 @@ class InboxPage:
     # Corrections
 
     async def answer(self, row: Row, label: str) -> None:
-        """Learn what is said about a message, and mark anew what is on screen."""
+        """Learn an answer about a message, and mark the messages on screen again."""
         self.select(row, focus=False)
         async with self._work():
             listed = row in self.rows  # a search may have been under way
@@ -426,8 +426,8 @@ class InboxPage:
         return counts.learned
 
     async def undo(self) -> None:
-        """Take the last correction back, of one message or of many."""
-        async with self._work():
+        """Undo the last correction, of one message or of many."""
+        async with self._work("Not undone"):
             answers = await self.mail_filter.undo()
             changed = await self._remark()
             messages = {answer.message for answer in answers}
@@ -437,16 +437,16 @@ class InboxPage:
             if rows:
                 self.select(rows[0], focus=True)
             if len(answers) > 1 or not rows:
-                ui.notify(f"Taken back for {len(answers):,}; {changed} marks on screen changed.")
+                ui.notify(f"Undone for {len(answers):,}; {changed} marks on screen changed.")
 
     @contextlib.asynccontextmanager
-    async def _work(self) -> AsyncIterator[None]:
-        """One correction at a time; a refusal is said, and nothing has changed."""
+    async def _work(self, failed: str = "Not learned") -> AsyncIterator[None]:
+        """Make one correction at a time; a refusal is shown, and nothing has changed."""
         async with self._busy:
             try:
                 yield
             except (Refusal, sqlite3.Error) as error:
-                ui.notify(f"Not learned: {error}", type="negative", timeout=8000)
+                ui.notify(f"{failed}: {error}", type="negative", timeout=8000)
 
     def _moved(self, at: int, before: dict[str, float]) -> list[tuple[str, float, float]]:
         """Return the words whose weights moved, those that now say most first."""
@@ -457,7 +457,7 @@ class InboxPage:
         return sorted(moved, key=lambda each: -abs(each[2]))[:MOVED]
 
     async def _remark(self, apart_from: Sequence[Row] = ()) -> int:
-        """Mark all that is on screen anew; return how many other marks changed."""
+        """Mark all messages on screen again; return how many other marks changed."""
         self._seen = (self._seen[0], self.mail_filter.state)
         await self.mail_filter.refresh(self.shown, answers=True)
         changed = 0
@@ -487,7 +487,7 @@ class InboxPage:
     # Keys
 
     def select(self, row: Row, focus: bool) -> None:
-        """Make a message the one that keys speak of."""
+        """Make a message the current one, which keys act on."""
         if self.here is not None and self.here is not row:
             self.here.select(False, False)
         self.here = row

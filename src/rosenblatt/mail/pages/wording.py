@@ -157,6 +157,4 @@ def learned(moved: Collection[tuple[str, float, float]], marks_changed: int, lab
 
 def taken_back(label: str) -> Markup:
     """Say what an undo did."""
-    return Markup("Taken back: <b>{}</b>. The filter is as if it had never been said.").format(
-        SENTENCE[label]
-    )
+    return Markup("Undone: <b>{}</b>. The filter is as it was without this answer.").format(SENTENCE[label])
