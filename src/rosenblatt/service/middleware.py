@@ -9,11 +9,13 @@ before all of this; :class:`LimitPageBodies` limits the bodies of pages.
 import asyncio
 import itertools
 import logging
+import math
 import os
 import re
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -23,8 +25,8 @@ from starlette.middleware import Middleware
 
 from rosenblatt.service.metrics import Metrics
 from rosenblatt.service.schemas import Problem, encode
-from rosenblatt.service.sessions import SIGN_IN, RateLimit, Sessions, address_of_client, sign_in_page
-from rosenblatt.web.connections import Connection
+from rosenblatt.service.sessions import SIGN_IN, Sessions, sign_in_page
+from rosenblatt.web.connections import Connection, address_of
 from rosenblatt.web.guard import (
     ANYBODY,
     API_HEADERS,
@@ -46,6 +48,7 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 API = "/v1/"
 API_PATHS = ("/healthz", "/readyz", "/metrics", "/openapi.json")
 STREAMED = ("/learn", "/snapshot")  # routes whose body is worked on while it arrives
+MOST_CLIENTS = 10_000  # whose rates are remembered
 WRITES = frozenset(("POST", "PUT", "DELETE"))
 WORDS = {404: "not_found", 405: "method_not_allowed"}
 JSON = (b"content-type", b"application/json")
@@ -273,6 +276,45 @@ class Authenticate:
                 await send(message)
 
         return self.app(scope, received, sent)
+
+
+class RateLimit:
+    """A token bucket for every client: so many requests a minute, of which a minute's worth may come at once.
+
+    >>> limit = RateLimit(2, clock=lambda: 0.0)
+    >>> [limit.take("a") for _ in range(3)], limit.take("b")
+    ([0, 0, 30], 0)
+    """
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.per_minute, self._clock = per_minute, clock
+        self._buckets: dict[str, tuple[float, float]] = {}  # requests left, and when
+
+    def take(self, client: str) -> int:
+        """Count a request; return 0, or after how many seconds there is room for it."""
+        now, rate = self._clock(), self.per_minute / 60
+        left, then = self._buckets.get(client, (float(self.per_minute), now))
+        left = min(float(self.per_minute), left + (now - then) * rate)
+        if left < 1.0:
+            return max(1, math.ceil((1.0 - left) / rate))
+        if len(self._buckets) >= MOST_CLIENTS and client not in self._buckets:
+            self._buckets = dict(itertools.islice(self._buckets.items(), MOST_CLIENTS // 2, None))
+        self._buckets[client] = (left - 1.0, now)
+        return 0
+
+
+@lru_cache(maxsize=1024)
+def _network_of(address: str) -> str:
+    return address_of((address, 0))
+
+
+def address_of_client(scope: Scope, settings: Settings) -> str:
+    """Return the address that rates are counted by; behind a trusted proxy, the one that it names last."""
+    peer = scope.get("client") or ("", 0)
+    if peer[0] in settings.trusted_proxies:
+        forwarded = scope["rosenblatt"].fields.get(b"x-forwarded-for", b"").decode("latin-1")
+        return _network_of(forwarded.rpartition(",")[2].strip() or str(peer[0]))
+    return _network_of(str(peer[0]))
 
 
 class LimitRates:
