@@ -36,7 +36,7 @@ def import_(
     data: Data = None,
     json: opt.AsJson = False,
 ) -> None:
-    """Learn from mail that is already sorted, as it was sent.
+    """Learn from mail that is already sorted, in the order in which it was sent.
 
     Messages are taken in the order in which they were sent. The first import of 200 of them or more chooses the rule:
     passive-aggressive or AROW, whichever marked fewer of them wrong before it learned from them.
@@ -67,7 +67,7 @@ def import_(
     items = (each for each in sorted_mail(path, important, rest) if isinstance(each, BadLine) or each.label)
     unreadable: list[BadLine] = []  # before the first that can be read
     first = None
-    for item in items:  # what cannot be read makes no store
+    for item in items:  # no store is created if no message can be read
         if not isinstance(item, BadLine):
             first = item
             break
@@ -119,8 +119,8 @@ def learned_lines(imported: "Imported") -> list[str]:
     undated = imported.learned - imported.dated
     if undated:
         lines.append(
-            f"learned from {undated:,} that have no date, important and not important in turn; "
-            "without an order there is no share of right marks"
+            f"learned from {undated:,} without a date, the two classes interleaved; "
+            "their order is unknown, so no share of right marks is printed for them"
         )
     return lines
 
@@ -135,10 +135,10 @@ def sort(
 ) -> None:
     """Mark mail as important or not, and say why.
 
-    Each message gets a mark, or is said to be not known, with a score and reasons; nothing is learned. A message that
-    cannot be read is listed with the reason.
+    Each message is marked Important, Not important or Unsure, with a score and reasons; nothing is learned. A message
+    that cannot be read is listed with the reason.
 
-    The score is above zero for important; the rule strives for 1. A server may have the store open meanwhile.
+    A score above zero means important; the rule aims at a score of 1. A server may have the store open meanwhile.
 
     \b
     Examples:
@@ -218,7 +218,7 @@ def watch(
 
     The source is only read: no message is moved, deleted or marked as seen. A server may have the store open, and its
     page shows what arrives. A message that is there already is not added again. Ctrl-C ends the watch; the next one
-    goes on where it ended.
+    continues where it ended.
 
     \b
     Examples:

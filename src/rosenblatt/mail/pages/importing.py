@@ -1,4 +1,4 @@
-"""Mail into the box by the page: an mbox is uploaded and marked, or learned from where all of it is of one kind."""
+"""Import on the page: an mbox is uploaded and marked, or learned from if all of it is of one kind."""
 
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -12,6 +12,7 @@ from rosenblatt.data.source import Damaged
 from rosenblatt.mail.filter import MOST_MESSAGES, Imported, MailFilter
 from rosenblatt.mail.folders import new_mail
 from rosenblatt.mail.marks import IMPORTANT, NOT
+from rosenblatt.mail.pages.wording import messages
 from rosenblatt.web.layout import Markup, html
 from rosenblatt.web.refusals import Refusal
 from rosenblatt.web.settings import Settings
@@ -39,12 +40,12 @@ def import_button(mail_filter: MailFilter, done: Done) -> Any:
 
 
 def offer(mail_filter: MailFilter, done: Done) -> None:
-    """Draw what stands where there are no messages."""
+    """Draw the page of an empty inbox."""
     html(
         Markup(
             "<h2>No messages yet</h2><p>Import an mbox, which most mail programs and services can export. Nothing "
-            "leaves this machine. The filter begins by not knowing; tell it what is important, and it learns from "
-            "every answer.</p>"
+            "leaves this machine. At first the filter is unsure about every message; mark some, and it learns from "
+            "each answer.</p>"
         )
     )
     _form(mail_filter, done, None)
@@ -88,7 +89,7 @@ def _form(mail_filter: MailFilter, done: Done, dialog: Any) -> None:
 
 
 async def _read(mail_filter: MailFilter, event: Any, name: str, kind: str) -> Imported:
-    """Keep the messages of an uploaded file; its name is only shown, never used as a path."""
+    """Store the messages of an uploaded file; its name is only shown, never used as a path."""
     with tempfile.TemporaryDirectory(dir=mail_filter.service.models.store.folder, prefix=".mail-") as folder:
         path = Path(folder) / "upload.mbox"
         await event.file.save(path)
@@ -111,15 +112,14 @@ async def _read(mail_filter: MailFilter, event: Any, name: str, kind: str) -> Im
 def _summary(imported: Imported, name: str) -> str:
     learned = f", {imported.learned:,} learned from" if imported.learned else ""
     most = " Those after them were left out." if imported.messages + imported.failed == MOST_MESSAGES else ""
-    return f"{imported.messages:,} messages in {name}, {imported.new:,} of them new{learned}.{most}"
+    return f"{messages(imported.messages)} in {name}, {imported.new:,} of them new{learned}.{most}"
 
 
 def failures_text(imported: Imported) -> str:
-    """Return what stands on the page about messages that could not be read; nothing where all could."""
+    """Return the list of messages that could not be read, as the page shows it; empty if there is none."""
     if not imported.failed:
         return ""
-    word = "message" if imported.failed == 1 else "messages"
-    lines = [f"{imported.failed:,} {word} could not be read:", *map(str, imported.failures[:LISTED])]
+    lines = [f"{messages(imported.failed)} could not be read:", *map(str, imported.failures[:LISTED])]
     if imported.failed > LISTED:
         lines.append(f"and {imported.failed - LISTED:,} more")
     return "\n".join(lines)

@@ -415,10 +415,8 @@ class InboxPage:
                 return
             changed = await self._remark(apart_from=rows)
             self.clear_selection()
-            messages = "1 message" if learned == 1 else f"{learned:,} messages"
-            ui.notify(
-                f"{messages} learned as {wording.SENTENCE[label]}; {changed} other marks on screen changed.",
-            )
+            others = f"; {changed} other marks on screen changed" if changed else ""
+            ui.notify(f"{wording.messages(learned)} learned as {wording.SENTENCE[label]}{others}.")
 
     async def _learn(self, rows: Sequence[Row], label: str) -> int:
         """Learn what is said about messages; return for how many of them that is new."""
@@ -437,7 +435,7 @@ class InboxPage:
             if rows:
                 self.select(rows[0], focus=True)
             if len(answers) > 1 or not rows:
-                ui.notify(f"Undone for {len(answers):,}; {changed} marks on screen changed.")
+                ui.notify(f"Undone for {wording.messages(len(answers))}; {changed} marks on screen changed.")
 
     @contextlib.asynccontextmanager
     async def _work(self, failed: str = "Not learned") -> AsyncIterator[None]:

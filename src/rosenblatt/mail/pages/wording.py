@@ -38,7 +38,7 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def sureness(mark: Mark) -> str:
-    """Write how sure a mark is: its probability where the model has one, else its score. No mark is ever certain.
+    """Write how sure a mark is: its probability if the model has one, else its score. It never writes 100%.
 
     >>> sureness(Mark(IMPORTANT, 0.834)), sureness(Mark(NOT, -0.5, probability=0.973))
     ('0.83', '97%')
@@ -86,7 +86,7 @@ def because(why: Iterable[WordReason], mark: Mark) -> Markup:
 
 
 def against_mark(mark: Mark, rest: float) -> bool:
-    """Whether the reasons that are shown sum against the mark; ``rest`` is what all else adds.
+    """Whether the reasons shown sum against the mark; ``rest`` is what all else adds.
 
     >>> against_mark(Mark(IMPORTANT, 0.5), 0.7), against_mark(Mark(NOT, -0.5), -0.2)
     (True, False)
@@ -158,3 +158,12 @@ def learned(moved: Collection[tuple[str, float, float]], marks_changed: int, lab
 def taken_back(label: str) -> Markup:
     """Say what an undo did."""
     return Markup("Undone: <b>{}</b>. The filter is as it was without this answer.").format(SENTENCE[label])
+
+
+def messages(count: int) -> str:
+    """Write a number of messages.
+
+    >>> messages(1), messages(2000)
+    ('1 message', '2,000 messages')
+    """
+    return "1 message" if count == 1 else f"{count:,} messages"
