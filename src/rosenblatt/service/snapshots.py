@@ -41,22 +41,17 @@ def write_snapshot(store: Store, frozen: Frozen) -> None:
     if not _current(store, frozen):
         return
     folder = store.folder / "snapshots"
-    name = f"{number}-{seq}.safetensors"
-    beside = folder / f".{name}"
-    try:
-        frozen.model.save(beside, frozen.learner, frozen.counts)
-        beside.chmod(0o600)
-        digest = digest_of(beside)
-        beside.replace(folder / name)
-    finally:
-        beside.unlink(missing_ok=True)
+    path = folder / f"{number}-{seq}.safetensors"
+    frozen.model.save(path, frozen.learner, frozen.counts)
+    path.chmod(0o600)
+    digest = digest_of(path)
     _flush_folder(folder)
     with store.transaction() as db:
         current = _current(store, frozen)
         if current:
             db.execute(
                 "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
-                (number, seq, name, digest, time.time()),
+                (number, seq, path.name, digest, time.time()),
             )
         rows = db.execute(
             "SELECT seq, file FROM snapshots WHERE model = ? ORDER BY seq DESC", (number,)
