@@ -166,3 +166,16 @@ def mark_of(score: float, below: float) -> Mark:
     if score == 0.0 or abs(score) < below:
         return Mark(UNDECIDED, score)
     return Mark(IMPORTANT if score > 0 else NOT, score)
+
+
+def sureness(mark: Mark) -> str:
+    """Write how sure a mark is: its probability if the model has one, else its score. It never writes 100%.
+
+    >>> sureness(Mark(IMPORTANT, 0.834)), sureness(Mark(NOT, -0.5, probability=0.973))
+    ('0.83', '97%')
+    >>> sureness(Mark(IMPORTANT, 3.0, probability=0.998))
+    '>99%'
+    """
+    if mark.probability is None:
+        return f"{abs(mark.score):.2f}"
+    return ">99%" if mark.probability > 0.99 else f"{100 * mark.probability:.0f}%"

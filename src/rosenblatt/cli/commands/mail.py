@@ -135,8 +135,8 @@ def sort(
 ) -> None:
     """Mark mail as important or not, and say why.
 
-    Each message is marked Important, Not important or Unsure, with a score and reasons; nothing is learned. A message
-    that cannot be read is listed with the reason.
+    Each message is marked Important, Not important or Unsure, with its probability, a score and reasons; nothing is
+    learned. A message that cannot be read is listed with the reason.
 
     A score above zero means important; the rule aims at a score of 1. A server may have the store open meanwhile.
 
@@ -149,7 +149,7 @@ def sort(
     from rosenblatt.data.errors import BadLine
     from rosenblatt.mail.features import features
     from rosenblatt.mail.folders import new_mail
-    from rosenblatt.mail.marks import WORD_FOR, Marks
+    from rosenblatt.mail.marks import WORD_FOR, Marks, sureness
 
     path = path.expanduser()
     model, again, shares = _model(_folder(data))
@@ -158,7 +158,7 @@ def sort(
             if json:
                 _print_json({"number": at, "mark": None, "failure": each._asdict()})
             else:
-                print(f"{'unreadable':<13}        {_printable(str(each))}")
+                print(f"{'unreadable':<13}             {_printable(str(each))}")
             continue
         marks = Marks([features(each)], shares)
         marks.look(model)
@@ -169,6 +169,7 @@ def sort(
                     "number": at,
                     "mark": mark.label,
                     "score": round(mark.score, 6),
+                    "probability": None if mark.probability is None else round(mark.probability, 6),
                     "subject": each.subject,
                     "sender": each.sender,
                     "reasons": [{"word": word, "push": round(push, 6)} for word, push in why],
@@ -176,7 +177,10 @@ def sort(
             )
             continue
         subject = each.subject if len(each.subject) <= SHOWN else each.subject[: SHOWN - 1] + "…"
-        print(f"{WORD_FOR[mark.label]:<13} {_signed(mark.score)}  {_printable(subject) or '(no subject)'}")
+        sure = "" if mark.probability is None else sureness(mark)
+        print(
+            f"{WORD_FOR[mark.label]:<13} {sure:>4} {_signed(mark.score)}  {_printable(subject) or '(no subject)'}"
+        )
         if why:
             rest = mark.score - sum(push for _, push in why)
             words = "  ".join(f"{word} {_signed(push)}" for word, push in why)

@@ -7,7 +7,7 @@ from datetime import datetime
 from markupsafe import Markup
 
 from rosenblatt.mail.features import WordReason
-from rosenblatt.mail.marks import IMPORTANT, NOT, UNDECIDED, WORD_FOR, Mark
+from rosenblatt.mail.marks import IMPORTANT, NOT, UNDECIDED, WORD_FOR, Mark, sureness
 
 SHAPES = {
     IMPORTANT: Markup('<circle cx="8" cy="8" r="6.5" fill="#0072B2"/>'),
@@ -35,19 +35,6 @@ def number(value: float, digits: int = 2) -> str:
     """
     text = f"{value:+.{digits}f}"
     return text.replace("-", "−") if float(text) else text[1:]
-
-
-def sureness(mark: Mark) -> str:
-    """Write how sure a mark is: its probability if the model has one, else its score. It never writes 100%.
-
-    >>> sureness(Mark(IMPORTANT, 0.834)), sureness(Mark(NOT, -0.5, probability=0.973))
-    ('0.83', '97%')
-    >>> sureness(Mark(IMPORTANT, 3.0, probability=0.998))
-    '>99%'
-    """
-    if mark.probability is None:
-        return f"{abs(mark.score):.2f}"
-    return ">99%" if mark.probability > 0.99 else f"{100 * mark.probability:.0f}%"
 
 
 def draw_mark(mark: Mark) -> Markup:
