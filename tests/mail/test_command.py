@@ -38,9 +38,10 @@ def test_what_is_sorted_teaches_what_is_new(mail):
     for line in lines:
         assert line["reasons"]
         assert (line["score"] > 0) == (line["mark"] == "important")
+        assert 0.5 < line["probability"] < 1
     words = run_well(sorting).stdout
     assert words.count("because: ") == 10
-    assert re.search(r"^Important +\+\d\.\d\d  \w+", words, re.MULTILINE)
+    assert re.search(r"^Important +>?\d\d% \+\d\.\d\d  \w+", words, re.MULTILINE)
 
 
 def test_mistakes_are_said_with_the_way_out(mail):

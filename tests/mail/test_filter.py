@@ -189,6 +189,21 @@ def test_taking_back_that_was_interrupted_is_finished_on_the_next_start(tmp_path
     assert served(Models(tmp_path / "store", **SMALL), finish) == before
 
 
+def test_the_same_answer_twice_teaches_once(tmp_path):
+    models = Models(tmp_path / "store", **SMALL)
+
+    async def work(mail_filter):
+        await mail_filter.keep(mail for mail, _ in mails(6))
+        numbers = [each.number for each in mail_filter.box.find("", mail_filter.number, 20)]
+        both = await asyncio.gather(*(mail_filter.answer(numbers[:1], IMPORTANT) for _ in range(2)))
+        assert sorted(each.learned for each in both) == [0, 1]
+        assert (await mail_filter.answer(numbers[:3], IMPORTANT)).learned == 2
+        assert len(await mail_filter.undo()) == 2
+        assert models.model(MODEL).learner.rows == 1
+
+    served(models, work)
+
+
 def test_many_answers_are_given_and_taken_back_as_one(tmp_path):
     models = Models(tmp_path / "store", **SMALL)
 

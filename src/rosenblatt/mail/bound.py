@@ -27,7 +27,7 @@ PASSES = 30
 
 
 class Bounded(NamedTuple):
-    """A bound, and what it speaks of."""
+    """A bound, and the quantities it was computed from."""
 
     bound: float
     separable: bool

@@ -2,10 +2,10 @@
 
 A message is a bag of features, all of one value, which makes its norm :data:`NORM`: every word of the subject (once as
 a word, once more as a word *of the subject*) and of the text, lower-cased, :data:`MOST_WORDS` at most; the sender and
-its domain; and a few kinds that a person sees at a glance (came through a mailing list, is a reply, has links, prices,
+its domain; and a few kinds that a person sees at once (came through a mailing list, is a reply, has links, prices,
 many recipients …). Numbers, addresses, links, the header lines of quoted and forwarded messages, and words that
-everybody uses all the time (``everyday.txt``) are left out: they separate messages that were seen, say nothing about
-the next, and nobody would take them for a reason.
+everybody uses all the time (``everyday.txt``) are left out: they identify old messages, say nothing about new
+ones, and nobody would accept them as a reason.
 """
 
 import math
@@ -125,7 +125,7 @@ def _kinds(mail: Mail) -> Iterable[str]:
 
 
 def word_for(feature: str) -> str:
-    """Return a feature as a person says it; nothing for what is no reason by itself.
+    """Return the word that is shown for a feature; an empty one for a feature that is no reason.
 
     >>> word_for("subject:budget"), word_for("from:ann@example.org"), word_for("kind:list"), word_for("(bias)")
     ('budget', 'from ann@example.org', 'mailing list', '')
@@ -141,7 +141,7 @@ def word_for(feature: str) -> str:
 
 
 def in_words(pushes: Iterable[tuple[str, float]], lone_sender: bool = False) -> dict[str, float]:
-    """Return what each word adds, in all its places together."""
+    """Return what each word adds to the score, summed over subject and text."""
     total: dict[str, float] = {}
     for feature, push in pushes:
         if lone_sender and feature.startswith((FROM, DOMAIN)):
@@ -159,11 +159,11 @@ def reasons(
     lone_sender: bool = False,
     shares: Mapping[str, float] | None = None,
 ) -> list[WordReason]:
-    """Return the weightiest reasons, a word's place in the subject and in the text taken together.
+    """Return the strongest reasons; a word's weights in the subject and in the text are summed.
 
-    Reasons that support the mark of ``score`` come first; at most two others follow. A reason counts the less the more
-    messages have it (``shares``, by word). With ``lone_sender`` the sender is none: a reason that speaks of one message
-    only explains nothing.
+    Reasons that support the mark of ``score`` come first; at most two others follow. A reason counts less, the more
+    messages have it (``shares``, by word). With ``lone_sender`` the sender is left out: a reason that only one message
+    has explains nothing.
 
     >>> pushes = [("subject:budget", 0.25), ("budget", 0.5), ("(bias)", 2.0), ("sale", -0.9), ("kind:link", 0.8)]
     >>> reasons(pushes, score=1.0, shares={"links": 0.75})

@@ -1,4 +1,4 @@
-"""Answers about messages, into the journal and out of it again: by a command, or in a running server."""
+"""Answers about messages, written to the journal and undone: by a command, or in a running server."""
 
 import asyncio
 import sqlite3
@@ -34,7 +34,7 @@ CANDIDATES = (rules.PassiveAggressive(C=1.0), rules.AROW(r=10.0))
 
 
 class Imported(NamedTuple):
-    """What an import did."""
+    """The result of an import."""
 
     messages: int  # that were read
     new: int
@@ -50,7 +50,7 @@ class Imported(NamedTuple):
 
 
 class Intake:
-    """Messages on their way into the box, a few hundred at a time; those that cannot be kept are listed."""
+    """Stores messages in the mailbox, a few hundred at a time; those that cannot be stored are listed."""
 
     def __init__(self, box: Mailbox, model: int) -> None:
         self._box, self._model = box, model
@@ -58,7 +58,7 @@ class Intake:
         self.failures = SkippedLines()
 
     def take(self, items: Iterable[tuple[Mail, str | None] | BadLine]) -> None:
-        """Keep messages with the labels they came with."""
+        """Store messages with the labels they came with."""
         lot: list[tuple[Mail, str | None]] = []
         characters = 0
         for item in items:
@@ -73,7 +73,7 @@ class Intake:
         self._keep(lot)
 
     def _keep(self, lot: Sequence[tuple[Mail, str | None]]) -> None:
-        """Keep a lot in one transaction; where one of it cannot be kept, each in its own."""
+        """Store messages in one transaction; if one of them cannot be stored, each in its own."""
         try:
             self.new += self._box.add([mail for mail, _ in lot], self._model, [label for _, label in lot])
         except (sqlite3.Error, OSError):  # the store, not a message
@@ -120,7 +120,7 @@ def settle(models: LocalModels, box: Mailbox) -> None:
 def import_sorted(
     models: LocalModels, box: Mailbox, items: Iterable[tuple[Mail, str | None] | BadLine]
 ) -> Imported:
-    """Keep messages, and learn in time order from those with a label.
+    """Store messages, and learn in time order from those with a label.
 
     The first import chooses the rule that the filter learns by: :func:`choose_settings`.
     """
@@ -166,7 +166,7 @@ def _dated_answers(box: Mailbox) -> Iterator[tuple[dict[str, float], str]]:
 
 
 class Listing:
-    """Messages of a search with their marks; which they are does not change, how they are marked does.
+    """The messages of a search with their marks. The messages stay the same; their marks change as the model learns.
 
     Reading messages and looking at the weights take tens of milliseconds, and are done in a thread.
     """
@@ -186,7 +186,7 @@ class Listing:
         return len(self.messages)
 
     def look(self, model: Model | None, frozen: ServedLearner | None, state: Any) -> None:
-        """Mark all messages anew, unless the weights are those of ``state`` already."""
+        """Mark all messages again, unless they were marked with the weights of ``state``."""
         if state != self._looked_at:
             self._marks.look(model, frozen)
             self._looked_at = state
@@ -216,7 +216,7 @@ class Listing:
 
 
 class MailFilter:
-    """The filter in a running server: its box, its model, and answers on their way to the journal and back."""
+    """The filter in a running server: its mailbox, its model, and answers and their undo."""
 
     def __init__(self, service: Service, box: Mailbox) -> None:
         self.service, self.box = service, box
@@ -239,7 +239,7 @@ class MailFilter:
 
     @property
     def state(self) -> Any:
-        """What changes whenever the weights do."""
+        """A value that changes whenever the weights do."""
         model = self.model
         return None if model is None else (model.number, model.counts.seq, id(model))
 
@@ -255,7 +255,7 @@ class MailFilter:
         return listing
 
     async def refresh(self, listing: Listing, answers: bool = False) -> None:
-        """Mark the messages of a listing anew; with ``answers``, read what was said about them too."""
+        """Mark the messages of a listing again; with ``answers``, read the answers about them too."""
         async with self._listing:
             model, state = self.model, self.state
             frozen = None if model is None else await self.service.read(model.learner.frozen)
@@ -295,7 +295,7 @@ class MailFilter:
         return counts
 
     async def _learn(self, waiting: Sequence[Waiting], counts: LearnedAnswers) -> None:
-        """Send answers to the journal, and note where it has them."""
+        """Write answers to the journal, and record their places in it."""
         answers = await asyncio.to_thread(self.box.answers, [each.number for each in waiting])
         fresh = [
             self.service.models.fresh(MODEL, Feedback(label=answer.label, features=named, key=answer.key))  # type: ignore[arg-type]
@@ -311,9 +311,9 @@ class MailFilter:
         await asyncio.to_thread(self.box.placed, places)
 
     async def keep(self, mails: Iterable[Mail | BadLine], label: str | None = None) -> Imported:
-        """Keep messages, and learn from them in time order where all have one label.
+        """Store messages, and learn from them in time order if they have a label, the same for all.
 
-        Messages are read and written in a thread. Each is short work, so the server answers meanwhile.
+        Messages are read and written in a thread, so the server answers meanwhile.
         """
         some = islice(mails, MOST_MESSAGES)
         return await self.import_labelled(
@@ -321,7 +321,7 @@ class MailFilter:
         )
 
     async def import_labelled(self, items: Iterable[tuple[Mail, str | None] | BadLine]) -> Imported:
-        """Keep messages, and learn in time order from those with a label."""
+        """Store messages, and learn in time order from those with a label."""
         await self._create_model()
         intake = Intake(self.box, self.number)
         await asyncio.to_thread(intake.take, items)
@@ -331,14 +331,17 @@ class MailFilter:
         return _imported(intake, counts)
 
     async def answer(self, messages: Sequence[int], label: str) -> LearnedAnswers:
-        """Learn what a person says about messages; answers and feedback are on disk when this returns."""
+        """Learn what a person says about messages; answers and feedback are on disk when this returns.
+
+        Messages that already have this answer teach nothing.
+        """
         await self._create_model()
         answers = await asyncio.to_thread(self.box.answer, messages, self.number, label)
         counts = LearnedAnswers()
         for some in batched(answers, LEARNED_AT_ONCE):
             try:
                 await self._learn([Waiting(answer.number, True) for answer in some], counts)
-            except (Busy, Closing):  # they never came near the journal
+            except (Busy, Closing):  # nothing of them was written to the journal
                 await asyncio.to_thread(
                     self.box.taken_back, [each for each in answers if each.number >= some[0].number]
                 )
@@ -352,7 +355,7 @@ class MailFilter:
             await asyncio.to_thread(self.box.set_model, self.number)
 
     async def undo(self) -> list[Answer]:
-        """Take the newest answers of the page back: the model becomes what it would be had they never been given."""
+        """Undo the newest answers of a page: the model becomes what it would be if they had never been given."""
         answers = await asyncio.to_thread(self.box.last_answers, self.number)
         if not answers:
             raise Unknown("there is nothing to undo: no message has been corrected here")
@@ -361,7 +364,7 @@ class MailFilter:
         return answers
 
     async def can_undo(self) -> bool:
-        """Whether there is an answer of the page that can be taken back."""
+        """Whether there is an answer of a page that can be undone."""
         return bool(await asyncio.to_thread(self.box.last_answers, self.number))
 
     async def _out_of_journal(self, answers: Sequence[Answer]) -> None:

@@ -1,7 +1,7 @@
-"""Mail that is already sorted: which messages of an mbox, a Maildir or folders of ``.eml`` files lie where.
+"""Sorted mail: the messages of an mbox, a Maildir or folders of ``.eml`` files, with the folder of each.
 
-Each message stands alone. One that cannot be read comes as a :class:`~rosenblatt.data.errors.BadLine` that says
-where it lies, which one it is and why; nothing of it is kept, and the messages after it are read.
+A message that cannot be read comes as a :class:`~rosenblatt.data.errors.BadLine` that says
+where it is, which one it is and why; nothing of it is kept, and the messages after it are read.
 """
 
 from collections.abc import Iterator, Sequence

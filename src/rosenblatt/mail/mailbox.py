@@ -1,8 +1,8 @@
-"""The messages of the filter and what was said about each, in a database beside the service's journal.
+"""The messages of the filter and the answers about them, in a database beside the service's journal.
 
-What is said about a message is written here first, with a key of its own; then it goes into the journal under that key;
-then the place in the journal is noted here. Whatever stops a process in between, the next one finds the answers
-that have no place yet and sends them again: the journal takes a key once, so nothing is lost and nothing learned twice.
+An answer is written here first, with a key of its own; then to the journal under that key; then its place in the
+journal is recorded here. If a process stops in between, the next one finds the answers without a place and sends them
+again: the journal stores a key once, so nothing is lost and nothing learned twice.
 """
 
 import contextlib
@@ -69,7 +69,7 @@ class StoredMessage(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a person said about a message; without a place in the journal it may not have been learned."""
+    """A person's answer about a message; without a place in the journal it may not have been learned."""
 
     number: int
     message: int
@@ -117,7 +117,7 @@ class Mailbox:
     # Models that were deleted
 
     def set_model(self, model: int) -> None:
-        """Note that the messages belong to a model, and are to be deleted with it."""
+        """Record that the messages belong to a model and are deleted with it."""
         with self._lock, self._db:
             self._db.execute("INSERT OR IGNORE INTO filters VALUES (?)", (model,))
 
@@ -157,9 +157,9 @@ class Mailbox:
     def add(
         self, mails: Sequence[Mail], model: int = NO_MODEL, labels: Sequence[str | None] | None = None
     ) -> int:
-        """Keep messages, with the labels they came with, in one transaction; return how many are new.
+        """Store messages, with the labels they came with, in one transaction; return how many are new.
 
-        A label that a message has already been given is not given again.
+        A label that a message already has is not stored again.
         """
         new, now = 0, time.time()
         encoded = [
@@ -209,7 +209,7 @@ class Mailbox:
         return str(rows[0][0]) if rows else None
 
     def set_position(self, source: str, position: str) -> None:
-        """Note how far a watched source was read."""
+        """Record how far a watched source was read."""
         with self._lock, self._db:
             self._db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?)", (source, position))
 
@@ -276,10 +276,17 @@ class Mailbox:
         return answers
 
     def answer(self, messages: Sequence[int], model: int, label: str) -> list[Answer]:
-        """Write down what a person says about messages, before the journal has it; it is undone as one."""
+        """Store a person's answer about messages before the journal has it; one undo takes back all of it.
+
+        Messages that already have this answer get no new one.
+        """
         with self._lock, self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            answers = [self._answer(message, model, label, PAGE) for message in messages]
+            answers = [
+                self._answer(message, model, label, PAGE)
+                for message in messages
+                if self.answer_to(message, model) != label
+            ]
             self._db.executemany(
                 "UPDATE answers SET act = ? WHERE number = ?",
                 [(answers[0].number, each.number) for each in answers],
@@ -323,7 +330,7 @@ class Mailbox:
         return [by_number[number] for number in numbers]
 
     def assign_answers(self, model: int) -> None:
-        """Give the answers that wait for a first model to it."""
+        """Assign the answers that wait for a first model to this one."""
         with self._lock, self._db:
             self._db.execute("UPDATE answers SET model = ? WHERE model = ?", (model, NO_MODEL))
 
@@ -337,7 +344,7 @@ class Mailbox:
         return int(rows[0][0])
 
     def placed(self, places: Iterable[tuple[int, int]]) -> None:
-        """Note where answers are in the journal: pairs of an answer's number and its place."""
+        """Record where answers are in the journal: pairs of an answer's number and its place."""
         with self._lock, self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
@@ -345,7 +352,7 @@ class Mailbox:
             )
 
     def last_answers(self, model: int) -> list[Answer]:
-        """Return the newest answers given on the page at one time that were not taken back."""
+        """Return the answers of the newest act on a page that was not undone."""
         rows = self._read(
             "SELECT number, message, label, key, seq FROM answers WHERE model = ? AND undone = 0 AND way = 'page' "
             "AND ifnull(act, number) = (SELECT ifnull(act, number) FROM answers WHERE model = ? AND undone = 0 "
@@ -355,11 +362,11 @@ class Mailbox:
         return [Answer(*row) for row in rows]
 
     def take_back(self, answers: Sequence[Answer]) -> None:
-        """Write down that answers no longer count, before the journal is rid of them."""
+        """Record that answers no longer count, before they are removed from the journal."""
         self._set_undone(answers, REQUESTED)
 
     def taken_back(self, answers: Sequence[Answer]) -> None:
-        """Note that the journal is rid of answers."""
+        """Record that answers were removed from the journal."""
         self._set_undone(answers, DONE)
 
     def _set_undone(self, answers: Sequence[Answer], value: int) -> None:

@@ -1,4 +1,4 @@
-"""The marks of many messages, from one look at the weights: what an inbox shows anew after every correction."""
+"""The marks of many messages, computed with one set of weights; an inbox computes them again after every correction."""
 
 import math
 from collections import Counter
@@ -29,7 +29,7 @@ SETTINGS = ModelSettings(
 
 
 class Mark(NamedTuple):
-    """What the filter says of a message: above zero speaks for important."""
+    """The mark of a message; a score above zero means important."""
 
     label: str  # important, not, undecided
     score: float
@@ -55,7 +55,7 @@ class Marks:
         self._probabilities: list[float] | None = None  # of important, where the model is calibrated
 
     def look(self, model: Model | None, frozen: ServedLearner | None = None) -> None:
-        """Take the weights as they are now, or of a frozen copy; without a model nothing is known.
+        """Score all messages with the weights as they are now, or with those of a frozen copy.
 
         With a frozen copy another thread may do this: marks are the old ones until all are new.
         """
@@ -83,7 +83,7 @@ class Marks:
         return mark._replace(probability=important if mark.label == IMPORTANT else 1.0 - important)
 
     def reasons(self, at: int, most: int = 5, lone_sender: bool = False) -> list[WordReason]:
-        """Return what decided it, in words: what supports the mark first."""
+        """Return the words that decided a mark, those that support it first."""
         return reasons(self._pushes(at), float(self.scores[at]), most, lone_sender, self._shares)
 
     def words(self, at: int, lone_sender: bool = False) -> dict[str, float]:
@@ -112,7 +112,7 @@ def word_shares(messages: Sequence[Named]) -> dict[str, float]:
 
 
 def speaks_of_mail(model: Model) -> bool:
-    """Whether a model knows what is important and what is not."""
+    """Whether a model has the classes important and not important."""
     return {IMPORTANT, NOT} <= set(model.learner.labels)
 
 
@@ -166,3 +166,16 @@ def mark_of(score: float, below: float) -> Mark:
     if score == 0.0 or abs(score) < below:
         return Mark(UNDECIDED, score)
     return Mark(IMPORTANT if score > 0 else NOT, score)
+
+
+def sureness(mark: Mark) -> str:
+    """Write how sure a mark is: its probability if the model has one, else its score. It never writes 100%.
+
+    >>> sureness(Mark(IMPORTANT, 0.834)), sureness(Mark(NOT, -0.5, probability=0.973))
+    ('0.83', '97%')
+    >>> sureness(Mark(IMPORTANT, 3.0, probability=0.998))
+    '>99%'
+    """
+    if mark.probability is None:
+        return f"{abs(mark.score):.2f}"
+    return ">99%" if mark.probability > 0.99 else f"{100 * mark.probability:.0f}%"

@@ -43,7 +43,7 @@ class Mail(NamedTuple):
 
 
 def read_mail(content: bytes) -> Mail:
-    """Read a message, without the envelope line ``From ...`` before its headers; one without headers is all text.
+    """Read a message, skipping an envelope line ``From ...`` before its headers; without headers, all of it is text.
 
     >>> mail = read_mail(b"From: Ann <Ann@Example.org>\\nSubject: budget\\n\\nDecide by Friday.")
     >>> mail.sender, mail.subject, mail.text
@@ -78,7 +78,7 @@ def message_id(content: bytes) -> str:
 
 
 def clean(text: str) -> str:
-    """Return a text without what cannot be seen, and with at most one empty line between two others."""
+    """Return a text without invisible characters, and with at most one empty line in a row."""
     text = NOTHING.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return EMPTY_LINES.sub("\n\n", AROUND.sub("\n", SPACES.sub(" ", text))).strip()
 

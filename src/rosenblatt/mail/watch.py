@@ -45,7 +45,7 @@ class SourceUnavailable(Exception):
 
 
 class SourceRefused(ValueError):
-    """A source refuses to be read, and would refuse again: a wrong password, an unknown mailbox or certificate."""
+    """A source that refuses to be read, now and later: wrong password, unknown mailbox or untrusted certificate."""
 
 
 class Source(Protocol):
@@ -60,14 +60,14 @@ class Source(Protocol):
         """Return how far it was read, as JSON."""
 
     def resume(self, position: str) -> None:
-        """Go on from a position that an earlier watch stored; before the first poll."""
+        """Continue from a position that an earlier watch stored; called before the first poll."""
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close the connection, if there is one."""
 
 
 class Arrivals(NamedTuple):
-    """What one poll brought."""
+    """The result of one poll."""
 
     letters: int
     new: int  # messages that the mailbox did not have
@@ -75,7 +75,7 @@ class Arrivals(NamedTuple):
 
 
 def take(source: Source, box: Mailbox) -> Arrivals:
-    """Put what has come into the mailbox; a message that cannot be read is listed, and the others are kept."""
+    """Add new messages to the mailbox; a message that cannot be read is listed, and the others are stored."""
     letters = source.poll()
     mails = (read_letter(letter, number) for number, letter in enumerate(letters, 1))
     intake = Intake(box, NO_MODEL)
@@ -120,7 +120,7 @@ class MaildirSource:
         return json.dumps({"modified": self._last})
 
     def resume(self, position: str) -> None:
-        """Take all files, too, that came after those of an earlier watch."""
+        """Also take all files that are newer than those of an earlier watch."""
         self._last = float(json.loads(position)["modified"])
         self._seen -= {name for name, file in self._files().items() if file.modified >= self._last}
 
@@ -157,7 +157,7 @@ class ImapAddress(NamedTuple):
 
 
 def parse_address(url: str) -> ImapAddress:
-    """Return the parts of an IMAP address; a password has no place in it.
+    """Return the parts of an IMAP address; refuse one that contains a password.
 
     >>> parse_address("imaps://ann%40example.org@mail.example.org/INBOX")
     ImapAddress(scheme='imaps', user='ann@example.org', host='mail.example.org', port=993, mailbox='INBOX')
@@ -208,7 +208,7 @@ def read_password(path: Path) -> str:
 
 
 class ImapSource:
-    """An IMAP mailbox, polled read-only over TLS; a connection that breaks is made anew at the next poll.
+    """An IMAP mailbox, polled read-only over TLS; after a lost connection the next poll connects again.
 
     Parameters
     ----------
@@ -254,11 +254,11 @@ class ImapSource:
         return letters
 
     def position(self) -> str:
-        """Return the number of the last message that was taken, and what numbers are valid with."""
+        """Return the number of the last message that was taken, and the UIDVALIDITY of its mailbox."""
         return json.dumps({"validity": self._validity, "last": self._last})
 
     def resume(self, position: str) -> None:
-        """Begin after the last message of an earlier watch, as long as the server numbers messages as it did."""
+        """Begin after the last message of an earlier watch, if UIDVALIDITY is still the same."""
         fields = json.loads(position)
         self._validity, self._last = str(fields["validity"]), fields["last"]
 
@@ -322,7 +322,7 @@ class ImapSource:
         return int(upcoming) - 1 if upcoming else 0
 
     def _fetch(self, numbers: list[int]) -> Iterator[Letter]:
-        """Fetch messages one by one until they are many bytes; one that is too large is not fetched."""
+        """Fetch messages one by one, up to :data:`MOST_BYTES` together; a message that is too large is not fetched."""
         if not numbers:
             return
         connection, name = self._connection, self._address.mailbox

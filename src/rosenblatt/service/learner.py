@@ -1,4 +1,4 @@
-"""The online learner as the service runs it: scores with their reasons, and a fingerprint of all it knows."""
+"""The online learner of the service: scores with their reasons, and a fingerprint of its whole state."""
 
 import copy
 import hashlib
@@ -56,13 +56,13 @@ def columns_of(matrix: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def row_of(weights: Matrix, row: int) -> list[float]:
-    """Return a row of weights as numbers of Python."""
+    """Return a row of weights as Python floats."""
     values: Any = weights[row]
     return values if isinstance(values, list) else values.tolist()
 
 
 class NameLookup(NamedTuple):
-    """What was found when some names were looked up: mostly they come again before anything is learned."""
+    """The result of looking up some names, kept because a feedback mostly repeats the names of its prediction."""
 
     wanted: tuple[str, ...]
     names: tuple[str, ...]  # the bias, and those that are known

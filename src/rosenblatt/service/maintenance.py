@@ -25,7 +25,7 @@ class StoredBeside(Protocol):
 
 
 class Verdict(NamedTuple):
-    """What was found out about a model."""
+    """The result of verifying a model."""
 
     model: str
     feedbacks: int  # replayed from its base, or from nothing
@@ -34,7 +34,7 @@ class Verdict(NamedTuple):
 
 
 def verify(folder: Path, beside: Sequence[StoredBeside] = ()) -> tuple[list[str], list[Verdict]]:
-    """Check the database, every row, that each model is what a clean replay makes it, and that nothing is left over."""
+    """Check the database, every row, that each model equals a clean replay, and that no deleted data is left."""
     store = Store(_existing(folder))
     try:
         reader = store.reader()
@@ -105,10 +105,10 @@ def _compared(store: Store, model: Model, snapshots: dict[int, tuple[str, str]],
 
 
 def compact(folder: Path, beside: Sequence[StoredBeside] = ()) -> dict[str, Any]:
-    """Make every model as it is now its base, and drop the journal before it; keys and ledger stay.
+    """Store every model as its base, and delete the journal before it; keys and ledger stay.
 
     Afterwards no file of the store holds anything of a model that was deleted. Models that are offline stay as they
-    are. Predictions made before can no longer be named by their ids.
+    are. Feedback can no longer name earlier predictions by their ids.
     """
     models = _models(folder)
     before = _size(folder)
@@ -146,7 +146,7 @@ async def _compact(service: Service, beside: Sequence[StoredBeside]) -> int:
 
 
 class Repaired(NamedTuple):
-    """What a repair did."""
+    """The result of a repair."""
 
     model: str
     replayed: int  # feedbacks of the journal that were learned from again
@@ -178,7 +178,7 @@ def repair(folder: Path, name: str) -> Repaired:
 
 
 def _enter(store: Store, path: Path, number: int, seq: int) -> None:
-    """Enter a snapshot that holds more than the journal as one to begin with."""
+    """Record a snapshot that holds more than the journal, so that the repair starts from it."""
     with store.transaction() as db:
         db.execute(
             "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, 0)",
@@ -202,7 +202,7 @@ def _salvaged(store: Store, model: Model) -> tuple[list[Entry | Damaged], list[s
 
 
 def _relearned(store: Store, model: Model, entries: list[Entry]) -> tuple[Model, list[int]]:
-    """Return a model that has learned from all feedbacks it can learn from, and the numbers of the others."""
+    """Return a model that has learned from every feedback that does not fail, and the numbers of those that do."""
     dropped: list[int] = []
     while True:
         fresh = Model(model.number, model.name, model.settings)
@@ -215,7 +215,7 @@ def _relearned(store: Store, model: Model, entries: list[Entry]) -> tuple[Model,
                 continue
             try:
                 fresh.replay(*entry)
-            except Exception:  # it left the model half-changed: begin again without it
+            except Exception:  # the model is half-changed: start again without this feedback
                 dropped.append(entry.seq)
                 break
         else:
@@ -266,7 +266,7 @@ class Export:
 
 
 def _models(folder: Path) -> LocalModels:
-    """Open all models, however large: what a command does with them makes none larger."""
+    """Open all models without limits of memory: the commands here make none larger."""
     return LocalModels(_existing(folder), model_bytes=None, memory_bytes=None)
 
 

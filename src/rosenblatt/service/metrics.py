@@ -1,4 +1,4 @@
-"""What the service counts, with prometheus-client: requests, their seconds, the store and the models."""
+"""Metrics of the service, with prometheus-client: requests, their durations, the store and the models."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -55,7 +55,7 @@ class Metrics:
         self._answered: list[tuple[str, int, float]] = []  # and not yet counted
 
     def count(self, path: str, status: int, seconds: float) -> None:
-        """Count a request, with others that were answered since: what a request does itself is an append."""
+        """Note a request, to be counted with others later: a request itself costs one append."""
         self._answered.append((path, status, seconds))
         if len(self._answered) >= AT_ONCE:
             self._count_answered()
@@ -72,17 +72,17 @@ class Metrics:
         return self._requests.labels(route, str(status)), self._seconds.labels(route)
 
     def watch(self, service: "Service") -> None:
-        """Count what a service does, too."""
+        """Add the metrics of a running service."""
         self.registry.register(ServiceCollector(service))
 
     def page(self) -> bytes:
-        """Return all that is counted, in Prometheus' format."""
+        """Return all metrics in Prometheus' format."""
         self._count_answered()
         return generate_latest(self.registry)
 
 
 class ServiceCollector(Collector):
-    """Reads the store and the models of a service whenever metrics are asked for."""
+    """Collects the metrics of the store and the models whenever they are asked for."""
 
     def __init__(self, service: "Service") -> None:
         self._service = service

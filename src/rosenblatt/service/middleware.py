@@ -1,20 +1,21 @@
-"""What every request passes before a route, composed in one list: :func:`middleware`.
+"""The middleware that every request passes before a route, as one list: :func:`middleware`.
 
-Pure ASGI, built once. From the outside in: metrics, request id with the headers of the response and the answers to
-refusals, host and origin, authentication, rate limits. A check is a plain function that raises a refusal or returns
-what the next layer returns; only the two outer layers, which do something after the response, are coroutines. Limits
-on bytes and time before any of this are those of :mod:`rosenblatt.web.connections`; bodies of pages are limited around
-the pages, by :class:`LimitPageBodies`.
+Pure ASGI, built once. From the outside in: metrics; request id, response headers and error answers; host and origin;
+authentication; rate limits. The three inner layers raise a refusal or return the awaitable of the next layer; only the
+two outer ones, which act after the response, are coroutines. :mod:`rosenblatt.web.connections` limits bytes and time
+before all of this; :class:`LimitPageBodies` limits the bodies of pages.
 """
 
 import asyncio
 import itertools
 import logging
+import math
 import os
 import re
 import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -24,8 +25,8 @@ from starlette.middleware import Middleware
 
 from rosenblatt.service.metrics import Metrics
 from rosenblatt.service.schemas import Problem, encode
-from rosenblatt.service.sessions import SIGN_IN, RateLimit, Sessions, address_of_client, sign_in_page
-from rosenblatt.web.connections import Connection
+from rosenblatt.service.sessions import SIGN_IN, Sessions, sign_in_page
+from rosenblatt.web.connections import Connection, address_of
 from rosenblatt.web.guard import (
     ANYBODY,
     API_HEADERS,
@@ -47,6 +48,7 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 API = "/v1/"
 API_PATHS = ("/healthz", "/readyz", "/metrics", "/openapi.json")
 STREAMED = ("/learn", "/snapshot")  # routes whose body is worked on while it arrives
+MOST_CLIENTS = 10_000  # whose rates are remembered
 WRITES = frozenset(("POST", "PUT", "DELETE"))
 WORDS = {404: "not_found", 405: "method_not_allowed"}
 JSON = (b"content-type", b"application/json")
@@ -67,6 +69,7 @@ class RequestState(msgspec.Struct, gc=False):
     headers: Headers  # that are added to the response
     allowed: str | None = None  # the scope of its token or session, once that is decided
     identity: str | None = None  # whose token or session it is, for rate limits
+    session: bytes | None = None  # id of the session that it brought in its cookie
     status: int = 0  # of the response, once it has begun
 
 
@@ -110,9 +113,9 @@ class CountRequests:
 
 
 class AnswerRequests:
-    """Gives every request an id, its own where it brought a good one, and every response its headers.
+    """Gives every request an id (its own X-Request-ID if that is valid) and every response its headers.
 
-    What was refused further inside, and what went wrong there, is answered with a problem in JSON.
+    Refusals and errors of the layers inside are answered with a problem in JSON.
     """
 
     def __init__(self, app: App) -> None:
@@ -217,7 +220,7 @@ class CheckOrigin:
 
 
 class Authenticate:
-    """Decides the scope of a request by its token or its session; pages as a whole need the scope ``feedback``."""
+    """Determines the scope of a request from its token or session; all pages need the scope ``feedback``."""
 
     def __init__(self, app: App, settings: Settings, guard: Guard, sessions: Sessions) -> None:
         self.app, self.settings, self.guard, self.sessions = app, settings, guard, sessions
@@ -238,6 +241,8 @@ class Authenticate:
                 streamed = not path.startswith(API) or path.endswith(STREAMED)
                 seconds = self.settings.stream_seconds if streamed else self.settings.body_seconds
                 connection.permit(seconds + self.settings.header_seconds)  # later than an answer that says so
+        if kind == "websocket" and state.session is not None:
+            return self._while_signed_in(scope, receive, send, state.session)
         return self.app(scope, receive, send)
 
     def _scope_of(self, path: str, state: RequestState) -> str:
@@ -250,15 +255,70 @@ class Authenticate:
             scope = self.guard.scope_of(token)
             state.identity = self.sessions.digest(token)
             return scope
-        session = self.sessions.find(cookie_value(state.fields.get(b"cookie", b"")))
+        cookie = cookie_value(state.fields.get(b"cookie", b""))
+        session = self.sessions.find(cookie)
         if session is None:
             raise Unauthorised(TOKEN_NEEDED)
-        state.identity = session.token
+        state.identity, state.session = session.token, cookie
         return session.scope
+
+    def _while_signed_in(self, scope: Scope, receive: Receive, send: Send, session: bytes) -> Awaitable[None]:
+        """Pass a websocket on until its session ends; every message in either direction looks."""
+
+        async def received() -> dict[str, Any]:
+            message = await receive()
+            if self.sessions.find(session) is None:
+                return {"type": "websocket.disconnect", "code": 1008}
+            return message
+
+        async def sent(message: dict[str, Any]) -> None:
+            if message["type"] != "websocket.send" or self.sessions.find(session) is not None:
+                await send(message)
+
+        return self.app(scope, received, sent)
+
+
+class RateLimit:
+    """A token bucket for every client: so many requests a minute, of which a minute's worth may come at once.
+
+    >>> limit = RateLimit(2, clock=lambda: 0.0)
+    >>> [limit.take("a") for _ in range(3)], limit.take("b")
+    ([0, 0, 30], 0)
+    """
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.per_minute, self._clock = per_minute, clock
+        self._buckets: dict[str, tuple[float, float]] = {}  # requests left, and when
+
+    def take(self, client: str) -> int:
+        """Count a request; return 0, or after how many seconds there is room for it."""
+        now, rate = self._clock(), self.per_minute / 60
+        left, then = self._buckets.get(client, (float(self.per_minute), now))
+        left = min(float(self.per_minute), left + (now - then) * rate)
+        if left < 1.0:
+            return max(1, math.ceil((1.0 - left) / rate))
+        if len(self._buckets) >= MOST_CLIENTS and client not in self._buckets:
+            self._buckets = dict(itertools.islice(self._buckets.items(), MOST_CLIENTS // 2, None))
+        self._buckets[client] = (left - 1.0, now)
+        return 0
+
+
+@lru_cache(maxsize=1024)
+def _network_of(address: str) -> str:
+    return address_of((address, 0))
+
+
+def address_of_client(scope: Scope, settings: Settings) -> str:
+    """Return the address that rates are counted by; behind a trusted proxy, the one that it names last."""
+    peer = scope.get("client") or ("", 0)
+    if peer[0] in settings.trusted_proxies:
+        forwarded = scope["rosenblatt"].fields.get(b"x-forwarded-for", b"").decode("latin-1")
+        return _network_of(forwarded.rpartition(",")[2].strip() or str(peer[0]))
+    return _network_of(str(peer[0]))
 
 
 class LimitRates:
-    """Refuses with 429 who signs in or writes more often than allowed: each token, and each address without one."""
+    """Refuses with 429 sign-ins and writes above the rate of their token, or of their address without a token."""
 
     def __init__(self, app: App, settings: Settings) -> None:
         self.app, self.settings = app, settings
@@ -285,7 +345,7 @@ class LimitRates:
 
 
 class LimitPageBodies:
-    """Around mounted pages: ends bodies that they receive once they are too large, and answers 413."""
+    """Wraps mounted pages: cuts off request bodies that become too large, and answers 413."""
 
     def __init__(self, app: App, limit: int) -> None:
         self.app, self.limit = app, limit
@@ -314,7 +374,7 @@ class LimitPageBodies:
 
 
 class PageBody:
-    """``receive`` for pages: a body that becomes too large ends there, and the pages see no more of it."""
+    """``receive`` for pages: a body that becomes too large is cut off, and the page sees a disconnect."""
 
     def __init__(self, receive: Receive, limit: int) -> None:
         self._receive, self._limit = receive, limit
@@ -322,7 +382,7 @@ class PageBody:
 
     @property
     def exceeded(self) -> bool:
-        """Whether more came than may come."""
+        """Whether more bytes came than the limit."""
         return self._size > self._limit
 
     async def __call__(self) -> dict[str, Any]:

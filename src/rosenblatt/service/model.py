@@ -1,6 +1,6 @@
-"""One model of the service: it predicts with reasons, learns from feedback, reports what changed, and is a file.
+"""One model of the service: it predicts with reasons, learns from feedback, reports what changed, and saves itself.
 
-Its files are read by every command, and a stream or another service goes on from them.
+Every command reads its files, and a stream or another service can continue from them.
 """
 
 import os
@@ -133,7 +133,7 @@ def _stream(path: str | os.PathLike[str]) -> tuple[ServedLearner, NamedSchema, d
 
 
 def _settings_from(learner: ServedLearner, schema: NamedSchema) -> ModelSettings:
-    """Return the settings that a learner shows by itself."""
+    """Return the settings that follow from a learner and its schema."""
     rule = rules.to_dict(learner.learner.rule)
     kind = learner.learner.classes.dtype.kind
     return msgspec.convert(
@@ -155,7 +155,7 @@ def _settings_from(learner: ServedLearner, schema: NamedSchema) -> ModelSettings
 
 
 class Judgement(NamedTuple):
-    """What a model says of an example, before it has an id."""
+    """A prediction without its id."""
 
     label: Any
     score: float
@@ -188,7 +188,7 @@ class Reserved:
             self._labels[label] = self._labels.get(label, 0) + 1
 
     def remove(self, names: tuple[str, ...], label: Any) -> None:
-        """Give them back."""
+        """Release them."""
         for counts, keys in ((self._names, names), (self._labels, (label,))):
             for key in keys:
                 left = counts.get(key, 1) - 1
@@ -198,7 +198,7 @@ class Reserved:
                     counts.pop(key, None)
 
     def clear(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         if self:
             self._names.clear()
             self._labels.clear()
@@ -382,7 +382,7 @@ class Model:
     # Explaining
 
     def explain(self, x: Named, part: ExplainedPart | None = None) -> Explained:
-        """Return what every feature adds to an example's score, exactly; by its part of the weights, now or earlier."""
+        """Return exactly what each feature adds to an example's score; ``part``: its weights, if copied before."""
         if not self.learner.labels:
             return Explained(None, None, 0.0, [])
         part = part or self.learner.part_for(x)

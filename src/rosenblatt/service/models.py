@@ -1,4 +1,4 @@
-"""All models of a store, in memory: recover them, predict, explain, learn from rows of the journal."""
+"""All models of a store, in memory: restore them, predict, explain, learn from rows of the journal."""
 
 import contextlib
 import re
@@ -64,7 +64,7 @@ class OfflineModel(NamedTuple):
     reason: str
 
     def refusal(self) -> Offline:
-        """Return what is answered to every request for it."""
+        """Return the refusal that answers every request for it."""
         return Offline(
             f"model {self.name!r} is offline: {self.reason}. Stop the service and run rosenblatt store repair "
             f"--model {self.name} (it keeps all that can be read), or delete the model"
@@ -72,7 +72,7 @@ class OfflineModel(NamedTuple):
 
 
 class Models:
-    """Every model of a store, each exactly what its base and its journal make it.
+    """Every model of a store, each equal to a replay of its journal from its base.
 
     Use it from one thread. It reads and learns; all writing goes through :class:`~rosenblatt.service.writer.Service`.
     """
@@ -142,7 +142,7 @@ class Models:
     def _replay(
         self, model: Model, entries: Iterable[Entry | Damaged], lines: list[tuple[int, LedgerLine]]
     ) -> None:
-        """Learn from the journal after what a model has learned from; memory is limited as for new feedback."""
+        """Learn from rows of the journal that a model has not learned from; memory is limited as for new feedback."""
         for entry in entries:
             if isinstance(entry, Damaged):
                 raise StoreBroken(entry.reason)
@@ -176,7 +176,7 @@ class Models:
     # Memory
 
     def _count_memory(self, model: Model, names: int, classes: int, *, limited: bool = True) -> None:
-        """Count what a model takes with so many more names and classes; refuse what is beyond the limits."""
+        """Count the memory of a model with so many more names and classes; refuse what exceeds the limits."""
         needed = model.learner.memory(names, classes)
         total = self.memory - (model.memory if model.number in self._by_number else 0) + needed
         if limited and self.model_bytes is not None and needed > self.model_bytes:
@@ -251,7 +251,7 @@ class Models:
         return iter(list(self._by_name.values()))
 
     def check_settings(self, name: str, settings: ModelSettings) -> None:
-        """Raise a refusal where a name or settings make no sense, or would take too much memory."""
+        """Raise a refusal for a name or settings that are invalid or would take too much memory."""
         if not _good_name(name):
             raise BadMessage(
                 f"{name[:80]!r} cannot name a model: 1 to 64 letters, digits, '.', '_' or '-', not a sign first"
@@ -288,13 +288,13 @@ class Models:
         return self.model(name).number
 
     def forget_name(self, name: str) -> None:
-        """Take a model out of this process by its name."""
+        """Remove a model from this process, by its name."""
         self.offline.pop(name, None)
         if name in self._by_name:
             self.forget(self._by_name[name])
 
     def forget(self, model: Model) -> None:
-        """Take a model out of this process."""
+        """Remove a model from this process."""
         if self._by_number.get(model.number) is model:
             self.memory -= model.memory
         self._by_name.pop(model.name, None)
@@ -302,7 +302,7 @@ class Models:
         self.ledger_due = [each for each in self.ledger_due if each[0] != model.number]
 
     def info(self, name: str, fingerprint: bool = False) -> ModelInfo:
-        """Say how a model stands."""
+        """Return the state of a model."""
         model = self.model(name)
         learner, counts = model.learner, model.counts
         return ModelInfo(
@@ -385,7 +385,7 @@ class Models:
         return Fresh(model.number, features, label, key, content, new_names)
 
     def release(self, fresh: Fresh) -> None:
-        """Give back what :meth:`fresh` reserved for a feedback: it was learned from, or refused."""
+        """Release what :meth:`fresh` reserved for a feedback, once it was learned from or refused."""
         model = self._by_number.get(fresh.model)
         if model is not None and model.reserved:
             model.reserved.remove(fresh.new_names, fresh.label)
@@ -424,7 +424,7 @@ class Models:
         return change
 
     def catch_up(self, rows: Iterable[JournalRow]) -> None:
-        """Learn from rows of the journal that were not learned from: a write that failed, and then had not."""
+        """Learn from rows of the journal that were not learned from, since their write was reported as failed."""
         for number, entry in rows:
             model = self._by_number.get(number)
             if model is None or entry.seq <= model.counts.seq:
@@ -437,7 +437,7 @@ class Models:
     # Explaining
 
     def explain(self, name: str, example: Example | None = None, prediction: str | None = None) -> Explained:
-        """Say what every feature adds to the score of an example or of a prediction's example."""
+        """Return what every feature adds to the score of an example, or of a prediction's example."""
         model = self.model(name)
         if prediction is not None:
             return model.explain(self.remembered(name, prediction))
@@ -450,7 +450,7 @@ class Models:
     # The ledger
 
     def take_ledger(self, at_least: int = LEDGER_AT_ONCE) -> list[tuple[int, LedgerLine]]:
-        """Return the lines that are due, once there are enough; they can be made again from the journal."""
+        """Return the lines that are due, once there are enough; the journal can rebuild them."""
         if len(self.ledger_due) < at_least:
             return []
         due, self.ledger_due = self.ledger_due, []
@@ -472,7 +472,7 @@ class Models:
         write_snapshot(self.store, frozen)
 
     def write_base(self, model: Model) -> None:
-        """Make a model, as it is now, what its successors begin with; what was in the journal before is dropped."""
+        """Store a model, as it is now, as its base, and delete the journal before it."""
         model.counts.seq = model.snapshot_seq = self.store.last_seq
         write_base(self.store, model)
 

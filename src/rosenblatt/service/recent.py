@@ -1,7 +1,7 @@
-"""The predictions of late, so that feedback may name one by its id: a ring of fixed size, in memory and in a file.
+"""Recent requests to predict, so that feedback may name a prediction by its id: a ring buffer in memory and in a file.
 
-Remembering is a copy of a few hundred bytes and never touches the disk; what is new is written to the file now and
-then, by whoever calls :meth:`Recent.flush`. So a killed process loses the ids of a moment, and says so when asked.
+Keeping one copies a few hundred bytes and never touches the disk; :meth:`Recent.flush` writes what is new to the file.
+A killed process loses the ids since the last flush; feedback that names one of them is refused as gone.
 """
 
 import os
@@ -42,7 +42,7 @@ class Recent:
         self._flushed = self._head
 
     def _read(self) -> None:
-        """Take over what is in the file, if it is a ring of this size; else make it one."""
+        """Read the file if it holds a ring of this size; else write an empty ring."""
         file = self._file
         if file.seek(0, os.SEEK_END) == START + self._room:
             file.seek(0)
@@ -57,7 +57,9 @@ class Recent:
             file.write(HEAD.pack(0, self._salt))
             file.flush()
         if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, START + self._room)  # a full disk is met here, not later
+            os.posix_fallocate(
+                file.fileno(), 0, START + self._room
+            )  # reserve the space now: a full disk fails here, not later
 
     def clear(self) -> None:
         """Forget every request, in the file too."""
@@ -136,7 +138,7 @@ class Recent:
         self._flushed = head
 
     def close(self) -> None:
-        """Write what is new, and let go of the file."""
+        """Write what is new, and close the file."""
         try:
             self.flush()
         finally:

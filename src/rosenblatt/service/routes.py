@@ -84,7 +84,7 @@ async def _predict_large(service: Service, model: Model, body: bytes) -> bytes:
 
 
 def _predict_some(model: Model, named: list[Named], start: int, first: str, reasons: int) -> list[Prediction]:
-    """Predict examples from one on until the time of a slice is over, at least one."""
+    """Predict examples from ``start`` on until the time of a slice is over, at least one."""
     learner, until = model.learner.view(), time.perf_counter() + READ_SECONDS
     predictions = []
     for at in range(start, len(named)):
@@ -129,7 +129,7 @@ def _header_key(fields: dict[bytes, bytes]) -> str | UnsetType:
 async def learn_lines(
     service: Service, name: str, pieces: AsyncIterator[bytes], settings: Settings
 ) -> Learned:
-    """Learn from every line; a bad one ends it, and the refusal says what was learned before."""
+    """Learn from every line up to a bad one; the refusal then says what was learned before it."""
     bulk, number = Bulk(service), 0
     began = time.perf_counter()
     try:
@@ -215,7 +215,7 @@ def _read_body(request: Request) -> Awaitable[tuple[bytes, int]]:
 
 
 class FileDownload(Response):
-    """Sends a file piece by piece: no more of it is in memory, and a client that takes one too slowly is left."""
+    """Sends a file piece by piece, with one piece in memory; stops if the client receives one too slowly."""
 
     def __init__(self, opened: AbstractAsyncContextManager[BinaryIO], title: str, seconds: float) -> None:
         super().__init__(media_type=BYTES, headers={"content-disposition": f'attachment; filename="{title}"'})
@@ -238,7 +238,7 @@ class FileDownload(Response):
 
 
 class ParsedRoute(APIRoute):
-    """A route whose parameters FastAPI parses; the exit stack that it needs is made here, not for every request."""
+    """A route whose parameters FastAPI parses; the exit stack that this needs is made for these routes only."""
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request that the router has matched to this route."""
@@ -331,7 +331,7 @@ async def feedback(name: Name, request: Request) -> bytes:
 
 @router.get("/v1/models", **described("List all models", ModelList, needs="read"))
 async def list_models(request: Request) -> Response:
-    """Every model and how it stands."""
+    """Every model and its state."""
     models = _service(request).models
     offline = [ModelOffline(each.name, each.reason) for each in models.offline.values()]
     return _json(ModelList([models.info(name) for name in models.names], offline))
@@ -339,10 +339,10 @@ async def list_models(request: Request) -> Response:
 
 @router.put(
     "/v1/models/{name}",
-    **described("Make a model", ModelInfo, takes=ModelSettings, also={201: ModelInfo}, needs="admin"),
+    **described("Create a model", ModelInfo, takes=ModelSettings, also={201: ModelInfo}, needs="admin"),
 )
 async def put_model(name: Name, request: Request) -> Response:
-    """Make a model with settings, or with none; one that is there with the same settings stays as it is."""
+    """Create a model with settings, or with the defaults; one that exists with the same settings stays as it is."""
     body, held = await _read_body(request)
     request.scope["app"].bodies.held -= held
     new = await _service(request).create(name, read_settings(body) if body else ModelSettings())
@@ -425,7 +425,7 @@ async def download(name: Name, request: Request) -> Response:
     "/v1/models/{name}/snapshot", **described("Upload a model", ModelInfo, takes=bytes, needs="admin")
 )
 async def upload(name: Name, request: Request) -> Response:
-    """Put a model file in the place of what is there; what was in the journal before no longer counts."""
+    """Replace the model by a file; what was in the journal before no longer counts."""
     service, settings = _service(request), _settings(request)
     need_size(request.scope["rosenblatt"].fields, settings.upload_bytes)
     folder = service.models.store.folder / "snapshots"

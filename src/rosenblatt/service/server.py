@@ -1,4 +1,4 @@
-"""The server: the application, its logs, and the life of the store behind it.
+"""The server: the application, its logs, and the opening and closing of its store.
 
 One process, one event loop; on SIGTERM it answers what was asked, writes snapshots and returns.
 """
@@ -70,7 +70,7 @@ class JsonLines(logging.Formatter):
 
 
 def configure_logging(level: str = "info") -> None:
-    """Send the logs of the service and of its server to standard error, as JSON lines."""
+    """Send the logs of the service and of uvicorn to standard error, as JSON lines."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name in ("rosenblatt", "uvicorn"):
@@ -86,7 +86,7 @@ class Application(FastAPI):
     bodies: Bodies
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request; FastAPI's telemetry, which looks for its configuration at every request, is not asked."""
+        """Answer a request, without FastAPI's telemetry, which looks for its configuration at every request."""
         scope["app"] = self
         if scope["type"] == "lifespan":
             await self.router(scope, receive, send)
@@ -154,7 +154,7 @@ def create_app(settings: Settings, models: Models | None = None) -> FastAPI:
 
 
 def check_scopes(app: FastAPI) -> None:
-    """Raise ValueError where a route does not say who may use it.
+    """Raise ValueError for a route that declares no scope.
 
     >>> app = create_app(Settings())
     >>> app.add_api_route("/v1/secret", lambda: {})

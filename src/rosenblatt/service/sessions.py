@@ -1,21 +1,17 @@
-"""Who may use the service: tokens from a file, sessions of browsers that signed in with one, and their rates."""
+"""Access to the service: tokens from a file, and sessions of browsers that signed in with one."""
 
 import hashlib
-import itertools
-import math
 import os
 import re
 import secrets
 import shlex
 import time
 from collections.abc import Callable, MutableMapping
-from functools import lru_cache
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from rosenblatt.web.connections import address_of
 from rosenblatt.web.guard import SCOPES, Guard, Unauthorised, set_cookie
 from rosenblatt.web.settings import Settings
 
@@ -24,7 +20,7 @@ TOKEN = re.compile(r"[!-~]+").fullmatch  # visible ASCII
 
 
 def read_tokens(path: str | Path) -> tuple[tuple[str, str], ...]:
-    """Return (scope, token) for every line ``SCOPE TOKEN`` of a file; a token alone may do everything.
+    """Return (scope, token) for every line ``SCOPE TOKEN`` of a file; a token alone has the scope ``admin``.
 
     Empty lines, and lines whose first character is ``#``, are left out; a ``#`` elsewhere belongs to the token.
     The file must be readable by its owner alone.
@@ -85,7 +81,6 @@ STYLED = (
     b"default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
 )
 MOST_SESSIONS = 10_000  # the oldest ends where there would be more
-MOST_CLIENTS = 10_000  # whose rates are remembered
 
 
 class Session(NamedTuple):
@@ -140,45 +135,6 @@ class Sessions:
     def end(self, identifier: bytes) -> None:
         """End a session."""
         self._sessions.pop(self.digest(identifier), None)
-
-
-class RateLimit:
-    """A token bucket for every client: so many requests a minute, of which a minute's worth may come at once.
-
-    >>> limit = RateLimit(2, clock=lambda: 0.0)
-    >>> [limit.take("a") for _ in range(3)], limit.take("b")
-    ([0, 0, 30], 0)
-    """
-
-    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self.per_minute, self._clock = per_minute, clock
-        self._buckets: dict[str, tuple[float, float]] = {}  # requests left, and when
-
-    def take(self, client: str) -> int:
-        """Count a request; return 0, or after how many seconds there is room for it."""
-        now, rate = self._clock(), self.per_minute / 60
-        left, then = self._buckets.get(client, (float(self.per_minute), now))
-        left = min(float(self.per_minute), left + (now - then) * rate)
-        if left < 1.0:
-            return max(1, math.ceil((1.0 - left) / rate))
-        if len(self._buckets) >= MOST_CLIENTS and client not in self._buckets:
-            self._buckets = dict(itertools.islice(self._buckets.items(), MOST_CLIENTS // 2, None))
-        self._buckets[client] = (left - 1.0, now)
-        return 0
-
-
-@lru_cache(maxsize=1024)
-def _network_of(address: str) -> str:
-    return address_of((address, 0))
-
-
-def address_of_client(scope: MutableMapping[str, Any], settings: Settings) -> str:
-    """Return the address that rates are counted by; behind a trusted proxy, the one that it names last."""
-    peer = scope.get("client") or ("", 0)
-    if peer[0] in settings.trusted_proxies:
-        forwarded = scope["rosenblatt"].fields.get(b"x-forwarded-for", b"").decode("latin-1")
-        return _network_of(forwarded.rpartition(",")[2].strip() or str(peer[0]))
-    return _network_of(str(peer[0]))
 
 
 def is_encrypted(scope: MutableMapping[str, Any], settings: Settings) -> bool:

@@ -1,4 +1,4 @@
-"""Snapshots of models: written beside, flushed, renamed, and believed only while their digest is right."""
+"""Snapshots of models: written to a temporary file, flushed, renamed, and used only if their digest matches."""
 
 import contextlib
 import hashlib
@@ -19,7 +19,7 @@ SNAPSHOTS = 2  # snapshots of each model
 
 
 class Frozen(NamedTuple):
-    """A model as it was, to be written by any thread."""
+    """A copy of a model, to be written by any thread."""
 
     model: Model
     learner: ServedLearner
@@ -27,36 +27,31 @@ class Frozen(NamedTuple):
 
 
 def freeze(model: Model) -> Frozen:
-    """Return the model as it is now."""
+    """Return a copy of the model as it is now."""
     counts = Counts(model.counts.mistakes, model.counts.seq, model.counts.failed)
     return Frozen(model, model.learner.frozen(), counts)
 
 
 def write_snapshot(store: Store, frozen: Frozen) -> None:
-    """Write a snapshot, enter it, and drop those that are too many.
+    """Write a snapshot, record it in the store, and delete the oldest beyond :data:`SNAPSHOTS`.
 
-    One that a base has overtaken, or whose model was deleted since it was frozen or lost a feedback, is left out.
+    Nothing is written if the model was deleted, replaced or compacted, or lost a feedback, since it was copied.
     """
     number, seq = frozen.model.number, frozen.counts.seq
     if not _current(store, frozen):
         return
     folder = store.folder / "snapshots"
-    name = f"{number}-{seq}.safetensors"
-    beside = folder / f".{name}"
-    try:
-        frozen.model.save(beside, frozen.learner, frozen.counts)
-        beside.chmod(0o600)
-        digest = digest_of(beside)
-        beside.replace(folder / name)
-    finally:
-        beside.unlink(missing_ok=True)
+    path = folder / f"{number}-{seq}.safetensors"
+    frozen.model.save(path, frozen.learner, frozen.counts)
+    path.chmod(0o600)
+    digest = digest_of(path)
     _flush_folder(folder)
     with store.transaction() as db:
         current = _current(store, frozen)
         if current:
             db.execute(
                 "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
-                (number, seq, name, digest, time.time()),
+                (number, seq, path.name, digest, time.time()),
             )
         rows = db.execute(
             "SELECT seq, file FROM snapshots WHERE model = ? ORDER BY seq DESC", (number,)
@@ -84,7 +79,7 @@ def _current(store: Store, frozen: Frozen) -> bool:
 
 
 def open_copy(folder: Path, frozen: Frozen) -> BinaryIO:
-    """Return a model as an open file that has no name any more: closing it frees its space."""
+    """Return a model as an open file without a name: closing it frees its space."""
     with tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as beside:
         path = Path(beside) / "model.safetensors"
         frozen.model.save(path, frozen.learner, frozen.counts)
@@ -97,7 +92,7 @@ def open_copy(folder: Path, frozen: Frozen) -> BinaryIO:
 
 
 def model_from_file(name: str, path: Path, settings: ModelSettings | None) -> Model:
-    """Return the model of a file that came from outside; with the settings of the one that is there, if one is."""
+    """Return the model of an uploaded file; its settings must be those of a model that it replaces."""
     try:
         own = settings_of(path)
         if settings is not None and own != settings:
@@ -112,14 +107,14 @@ def model_from_file(name: str, path: Path, settings: ModelSettings | None) -> Mo
 
 
 class PassedOver(NamedTuple):
-    """A snapshot that was passed over, and why."""
+    """A snapshot that could not be used, and why."""
 
     file: str
     reason: str
 
 
 def restore(store: Store, model: Model) -> list[PassedOver]:
-    """Bring a model to its newest good snapshot, or its base, or leave it as it was made; say what was passed over."""
+    """Load the newest good snapshot of a model, or its base, if any; return the snapshots that were passed over."""
     passed_over = []
     for seq, file, digest in store.snapshots(model.number):
         path = store.folder / "snapshots" / Path(file).name
@@ -137,9 +132,9 @@ def restore(store: Store, model: Model) -> list[PassedOver]:
 
 
 def write_base(store: Store, model: Model) -> None:
-    """Enter a model as the base of its number; its journal, and snapshots of what it was before, go.
+    """Store a model as its base, and delete its journal up to now and its snapshots.
 
-    The content is read back first and must be the same model: nothing is dropped for a base that cannot be loaded.
+    The content is first read back and must give the same model, so nothing is deleted for a base that cannot be loaded.
     """
     beside = store.folder / "snapshots" / f".base-{model.number}.safetensors"
     try:
@@ -166,7 +161,7 @@ def write_base(store: Store, model: Model) -> None:
 
 
 def load_base(store: Store, model: Model, seq: int, digest: str, content: bytes) -> None:
-    """Bring a model to its base, which nothing can replace."""
+    """Load a model's base; if that is damaged, nothing can replace it."""
     if hashlib.blake2b(content, digest_size=16).hexdigest() != digest:
         raise BadModel(
             f"{store.path}: the base of model {model.name!r} is damaged; restore the store from a copy"
@@ -180,7 +175,7 @@ def load_base(store: Store, model: Model, seq: int, digest: str, content: bytes)
 
 def _checked(path: Path, digest: str) -> Path:
     if digest_of(path) != digest:
-        raise BadModel(f"{path}: its digest is not the one that was entered")
+        raise BadModel(f"{path}: its digest is not the recorded one")
     return path
 
 

@@ -1,11 +1,11 @@
 """The store: an embedded SQLite journal of every feedback, and the tables beside it.
 
-The truth about a model is its *base* (what it began with, if it did not begin with nothing) and its lines in the
-journal, in order. Snapshots only save time: any of them may be lost. A lock on the folder itself keeps other processes
-out; the system releases it when its owner dies.
+A model is defined by its *base* (the file it started from, if any) and its rows in the journal, in order. Snapshots
+only save time: any of them may be lost. A lock on the folder itself keeps other processes out; the system releases it
+when its owner ends.
 
 **Guarantee.** When :meth:`Store.append` returns, the feedbacks are on disk (write-ahead log, ``synchronous=FULL``).
-They are there entirely or not at all, and a key that has been seen is never stored again.
+Each is stored entirely or not at all, and a key is stored once.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from rosenblatt.web.refusals import BadMessage, Conflict
 
 
 class Locked(ValueError):
-    """Somebody else has the folder."""
+    """Another process has the folder open."""
 
 
 class FolderLock:
@@ -54,7 +54,7 @@ class FolderLock:
         self._file.flush()
 
     def release(self) -> None:
-        """Let others have the folder."""
+        """Release the lock."""
         self._file.close()
         self._release_folder()
 
@@ -146,7 +146,7 @@ NUL = b"\\u0000"  # as JSON writes it
 
 
 class StoreBroken(ValueError):
-    """What is in the store does not hold together."""
+    """The content of the store is damaged or contradicts itself."""
 
 
 def unreadable(path: Path, error: sqlite3.DatabaseError) -> StoreBroken:
@@ -218,7 +218,7 @@ def journal_row(features: Named, label: Any, known: bool = False) -> tuple[Conte
 
 
 def _reads_back_as_it_is(features: Named, label: Any, known: bool) -> bool:
-    """Whether it is plain to see that decoding gives these very values; where it is not, they are decoded."""
+    """Whether decoding certainly gives the same values, by a cheap check; if not, they are decoded."""
     values = features.values()
     numbers = (
         set(map(type, values)) == ONLY_FLOATS
@@ -345,14 +345,14 @@ class Store:
         return max(seq or 0 for seq in last)
 
     def close(self) -> None:
-        """Close the store and let others have it."""
+        """Close the store and release its lock."""
         with self._writing:
             self._db.close()
         if self._lock is not None:
             self._lock.release()
 
     def reopen(self) -> None:
-        """Begin anew after the disk refused something: only what is on disk counts."""
+        """Open the database again after a failed write: only what is on disk counts."""
         self.check_file()
         with self._writing:
             with contextlib.suppress(sqlite3.Error):
@@ -376,7 +376,7 @@ class Store:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All that is written inside is there afterwards, or none of it."""
+        """Commit everything that is written inside, or nothing of it."""
         with self._writing:
             self._db.execute("BEGIN IMMEDIATE")
             try:

@@ -1,7 +1,7 @@
-"""Compile what a model needs before anybody waits for it: machine code is loaded, or made the first time on a machine.
+"""Compile the loops that a model needs before a request waits for them; later starts on the machine only load them.
 
-The server rehearses the default rule and those of its stored models before it is ready. For a model with another rule
-a child process compiles, since compiling holds the interpreter, and this process only loads the result.
+The server warms up the default rule and the rules of its stored models before it is ready. Another rule is compiled by
+a child process, since compiling holds the interpreter; this process only loads the result.
 """
 
 import itertools
@@ -36,7 +36,7 @@ def is_ready(settings: ModelSettings) -> bool:
 
 
 def rehearse(served: Iterable[ModelSettings] = ()) -> int:
-    """Let throw-away models learn and predict by every rule that is served, and by the default; return how many rules.
+    """Compile by training throw-away models with the default rule and every rule that is served; return how many rules.
 
     >>> rehearse([ModelSettings(rule="margin"), ModelSettings(rule="margin", classes=["x", "y"])])
     2

@@ -1,11 +1,11 @@
 """The one write path: queue, group commit, learner.
 
-A feedback takes three steps: the event loop checks it and puts it into a bounded queue; a thread takes all that
-wait, writes them to the journal in one transaction and flushes it; the loop then learns from them in that order and
-answers. So the models are always exactly what some beginning of the journal makes them, and a prediction never
-waits for the disk. Commands run the same coroutines (:class:`LocalModels`).
+A feedback takes three steps: the event loop checks it and puts it into a bounded queue; a thread takes all feedbacks
+that wait, writes them to the journal in one transaction and flushes it; the loop then learns from them in that order
+and answers. So every model always equals a replay of a prefix of the journal, and a prediction never waits for the
+disk. Commands run the same coroutines (:class:`LocalModels`).
 
-Work that takes long runs in a thread beside the loop. While it reads a model, what is committed waits to be learned:
+Slow work runs in a thread beside the loop. While it reads a model, committed feedback waits to be learned:
 :meth:`Service.read`.
 """
 
@@ -53,7 +53,9 @@ PROBE_SECONDS = 1.0  # between two attempts to write while the store cannot be w
 DELIVERY_SECONDS = (
     0.005  # that what was committed has the loop at a time: feedback that makes a model grow is slow
 )
-REMEMBER_SECONDS = 0.25  # a killed process loses the ids of predictions of so long
+REMEMBER_SECONDS = (
+    0.25  # between two writes of the ids of predictions: a killed process loses those since the last
+)
 Lines = list[tuple[int, LedgerLine]]
 
 
@@ -77,10 +79,10 @@ class Failure(NamedTuple):
 
 
 class GroupCommit:
-    """A queue before the journal, and a thread that writes all that waits in one transaction.
+    """A queue in front of the journal, and a thread that writes everything in it in one transaction.
 
-    ``written(batch, places)`` is called on the loop for every transaction, in their order, with a :class:`Failure` in
-    place of the places where there was one; ``done(queued, result, error)`` for every task.
+    ``written(batch, places)`` is called on the loop for every transaction, in order; after a failed one ``places`` is a
+    :class:`Failure`. ``done(queued, result, error)`` is called for every task.
     """
 
     def __init__(
@@ -97,7 +99,7 @@ class GroupCommit:
         self._idle = True
         self._ledger: collections.deque[Lines] = collections.deque()
         self._thread: threading.Thread | None = None
-        self.alive = False  # whether the thread runs; asked for every feedback, so no lock is taken for it
+        self.alive = False  # whether the thread runs; read for every feedback, so without a lock
         self._stop = False
 
     # On the loop
@@ -158,13 +160,13 @@ class GroupCommit:
             raise
 
     def _write(self) -> None:
-        """Write what waits, all of it in one transaction, until told to stop."""
+        """Write everything in the queue in one transaction, again and again until stopped."""
         try:
             while not self._stop:
                 batch = self._take()
                 if not batch:
                     self._idle = True
-                    if not self._queue:  # looked at again: it may have filled before we said that we are idle
+                    if not self._queue:  # checked again: something may have come before _idle was set
                         self._wake.get()
                     self._idle = False
                 elif batch[0].task is not None:
@@ -199,7 +201,7 @@ class GroupCommit:
         self._loop.call_soon_threadsafe(self._written, batch, places)
 
     def _rows_after(self, seq: int) -> list[JournalRow] | Exception:
-        """Open the store again and return what the journal has after a place: a write that failed, and then had not."""
+        """Open the store again and return the journal's rows after ``seq``: a write that raised may have succeeded."""
         try:
             self._store.reopen()
             return self._store.rows_after(seq)
@@ -216,16 +218,16 @@ class GroupCommit:
 
 
 class Rebuilt(NamedTuple):
-    """A model without a feedback that was taken back, and whether the journal had that feedback."""
+    """A model without a feedback that was undone, and whether the journal had that feedback."""
 
     model: Model
     removed: bool
 
 
 class Service:
-    """The models of a store in a running process: every write, and reads that take long.
+    """The models of a store in a running process: every write, and slow reads.
 
-    Every method is called from the event loop that :meth:`start` was called on. Short reads go to ``models`` directly.
+    Call every method from the event loop on which :meth:`start` was called. Fast reads go to ``models`` directly.
     """
 
     def __init__(
@@ -267,13 +269,13 @@ class Service:
     # Life
 
     def start(self) -> None:
-        """Begin to take feedback."""
+        """Start to accept feedback."""
         self._loop = asyncio.get_running_loop()
         self._journal.start()
         self._remembering = self._loop.call_later(REMEMBER_SECONDS, self._remember)
 
     async def stop(self, snapshot: bool = True) -> None:
-        """Refuse new feedback, answer all that waits, write snapshots of what changed, close the store."""
+        """Refuse new feedback, answer what waits, write snapshots of models that changed, and close the store."""
         self.closing = True
         self._remembering.cancel()
         while self.waiting or self._tasks or self._readers:
@@ -297,7 +299,7 @@ class Service:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for the turn of a large request: they are worked on one after another, and copies made for one only."""
+        """Wait until no other large request is worked on, so that only one copy of a model is in memory."""
         if self._large_waiting >= MOST_LARGE:
             raise Busy(f"{self._large_waiting} large requests wait for their turn: try again in a moment")
         self._large_waiting += 1
@@ -312,9 +314,9 @@ class Service:
         return await self._loop.run_in_executor(self._large, work, *arguments)
 
     async def read(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Run work that reads a model in a thread, and learn nothing meanwhile; it takes milliseconds, not seconds.
+        """Run work that reads a model in a thread; nothing is learned meanwhile, so it must take milliseconds only.
 
-        What is committed while it runs is learned when it ends, in order; predictions go on.
+        Feedback that is committed while it runs is learned when it ends, in order; predictions go on.
         """
         running = self._loop.run_in_executor(self._large, work, *arguments)
         self._readers += 1
@@ -329,7 +331,7 @@ class Service:
             self._go_on_delivering()
 
     def _deliver(self, delivery: Iterator[None]) -> None:
-        """Do what a commit leads to, step by step: in the order of the commits, and never while somebody reads."""
+        """Learn and answer what a commit brought, step by step: in commit order, and never while a thread reads."""
         self._deliveries.append(delivery)
         if len(self._deliveries) == 1 and not self._delivering_soon:
             self._go_on_delivering()
@@ -342,7 +344,7 @@ class Service:
                 next(self._deliveries[0])
             except StopIteration:
                 self._deliveries.popleft()
-            except Exception:  # as the loop reports what a callback raises; the others are delivered
+            except Exception:  # logged, as the loop would log it; the other deliveries go on
                 self._deliveries.popleft()
                 log.exception("a committed change could not be delivered")
             if self._deliveries and time.perf_counter() > until:
@@ -379,7 +381,7 @@ class Service:
 
     @asynccontextmanager
     async def file_of(self, name: str) -> AsyncIterator[BinaryIO]:
-        """Yield a model as an open file; as many at a time as disk and memory have room for, however slowly read."""
+        """Yield a model as an open file; at most :data:`MOST_DOWNLOADS` at a time, however slowly clients read them."""
         if self._downloads >= MOST_DOWNLOADS:
             raise Busy(f"{self._downloads} models are being downloaded: try again in a moment")
         self._downloads += 1
@@ -390,7 +392,7 @@ class Service:
             self._downloads -= 1
 
     async def _copy_of(self, name: str) -> BinaryIO:
-        """Return a model as an open file; the copy in memory is gone then."""
+        """Return a model as an open file; the copy in memory is freed when this returns."""
         async with self.turn():
             frozen = await self.read(freeze, self.models.model(name))
             return await asyncio.to_thread(open_copy, self.models.store.folder, frozen)
@@ -412,7 +414,7 @@ class Service:
         prediction: str | None = None,
         key: str | None = None,
     ) -> Change:
-        """Learn the truth about an example or a prediction; it is on disk when this returns."""
+        """Learn the true label of an example or a prediction; it is on disk when this returns."""
         fresh = self.models.fresh(name, feedback_on(label, example, prediction, key))
         return one(await self.submit((fresh,)))
 
@@ -477,7 +479,7 @@ class Service:
                     lambda: self.models.store.add_model(name, settings),
                     lambda number: self.models.add(Model(number, name, settings)),
                 )
-            except Conflict:  # somebody was faster
+            except Conflict:  # another request created it meanwhile
                 pass
             else:
                 return True
@@ -488,7 +490,7 @@ class Service:
         return False
 
     async def delete(self, name: str) -> None:
-        """Delete a model and all that it learned from: after what is in the queue; what comes later finds no model."""
+        """Delete a model and its feedback, after what is in the queue; feedback queued later finds no model."""
         number = self.models.number_of(name)
 
         def drop() -> None:
@@ -502,18 +504,18 @@ class Service:
         await self.run(drop, forget)
 
     async def adopt(self, name: str, model: Model) -> None:
-        """Put a model that came in a file in the place of the one of this name, or make it."""
+        """Replace the model of this name by one from a file, or create it."""
         self.models.check_room(model)
         await self.create(name, model.settings)
         model.number = self.models.model(name).number
         await self.run(lambda: self.models.write_base(model), lambda _: self.models.add(model))
 
     async def undo(self, name: str, seq: int) -> bool:
-        """Take a feedback back: it leaves the journal; return whether it was there.
+        """Undo a feedback: remove it from the journal; return whether it was there.
 
         **Guarantee.** Afterwards the model has the fingerprint of a clean replay of all other feedbacks, in their
-        order. The key of the feedback stays known, so sending it again does not bring it back, and its place in the
-        journal is not used again.
+        order. The key of the feedback stays stored, so a repeated request does not bring it back, and its number in
+        the journal is not used again.
         """
         model = self.models.model(name)
 
@@ -526,7 +528,7 @@ class Service:
         return rebuilt.removed
 
     async def snapshot(self, name: str) -> None:
-        """Write a snapshot without keeping predictions waiting."""
+        """Write a snapshot; predictions do not wait for it."""
         frozen = await self.read(freeze, self.models.model(name))
         self._journal.hand_over(self.models.take_ledger(1))  # lines up to the snapshot are written before it
 
@@ -537,11 +539,11 @@ class Service:
         await self.run(write)
 
     async def write_ledger(self) -> None:
-        """Have all lines of the ledger written that are due."""
+        """Write all lines of the ledger that are due."""
         self._journal.hand_over(self.models.take_ledger(1))
         await self.run(self._journal.write_ledger)
 
-    # What the journal's thread has done
+    # Called by the journal's thread, on the loop
 
     def _done(self, queued: Queued, result: Any, error: Exception | None) -> None:
         self._deliver(self._answer_task(queued, result, error))
@@ -592,7 +594,7 @@ class Service:
             return refusal
 
     def _refuse(self, batch: list[Queued], failure: Failure) -> None:
-        """Answer that nothing was learned; where the journal has it nevertheless, learn it, so that both agree."""
+        """Answer that nothing was learned; learn rows that the journal has all the same, so that both agree."""
         error = failure.error
         self._fail(str(error))
         feedbacks = sum(len(each.fresh) for each in batch)
@@ -645,7 +647,7 @@ class Service:
             log.info("the store can be written to again")
 
     def _remember(self) -> None:
-        """Have the latest predictions written where a successor finds them."""
+        """Write the latest predictions to their file, where the next process finds them."""
         if self.models.recent.dirty and not self.closing and self._journal.alive:
             self._start(self._flush_predictions())
         self._remembering = self._loop.call_later(REMEMBER_SECONDS, self._remember)
@@ -682,12 +684,12 @@ def one(changes: list[Change | Refusal]) -> Change:
 
 
 def _rebuilt(store: Store, old: Model, seq: int) -> Rebuilt:
-    """Take a feedback out of the journal, and rebuild its model from a snapshot before it and the rows after."""
+    """Remove a feedback from the journal, and rebuild its model from a snapshot before it and the rows after it."""
     base = store.base(old.number)
     if base is not None and seq <= base[0]:
         raise Gone(
-            "this can no longer be taken back: the journal was compacted, or the model replaced, after it; "
-            "give the opposite label instead"
+            "this feedback can no longer be undone: the journal was compacted, or the model replaced, after it; "
+            "correct it with new feedback instead"
         )
     with store.transaction() as db:
         if old.number not in store.live:
@@ -718,7 +720,7 @@ def _rebuilt(store: Store, old: Model, seq: int) -> Rebuilt:
 
 
 class Bulk:
-    """Many feedbacks in order, a few in the queue at a time, so that others are served in between."""
+    """Many feedbacks in order, a few in the queue at a time, so that other requests are served in between."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -740,7 +742,7 @@ class Bulk:
         return self.total
 
     async def settle(self) -> None:
-        """Learn from what was taken so far, as far as that is possible."""
+        """Learn from the feedback added so far, as far as possible."""
         with contextlib.suppress(Refusal):
             await self.finish()
 
@@ -784,7 +786,9 @@ class LocalModels(Models):
 
     def __init__(self, folder: str | Path, **options: Any) -> None:
         super().__init__(folder, **options)
-        self._loop = asyncio.new_event_loop()  # in a thread of its own: a notebook has one running already
+        self._loop = (
+            asyncio.new_event_loop()
+        )  # in a thread of its own: in a notebook another loop runs already
         self._thread = threading.Thread(target=self._loop.run_forever, name="local-models", daemon=True)
         self._thread.start()
         self.service = Service(self, warm_up=False)  # nobody else waits while a rule is compiled
@@ -815,7 +819,7 @@ class LocalModels(Models):
         prediction: str | None = None,
         key: str | None = None,
     ) -> Change:
-        """Learn the truth about an example or a prediction; it is on disk when this returns."""
+        """Learn the true label of an example or a prediction; it is on disk when this returns."""
         return self.wait_for(self.service.feedback(name, label, example, prediction=prediction, key=key))
 
     def learn(self, name: str, pairs: Iterable[tuple[Example, Any]]) -> Learned:

@@ -1,4 +1,4 @@
-"""A line chart as SVG: a run, and what is promised about it as a dotted line."""
+"""A line chart as SVG: the curve of a run, and its theoretical bound as a dotted line."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ FAR = 8.0  # a bound this many times the run is drawn on a logarithmic scale
 
 
 class Curve(NamedTuple):
-    """A line: ``stairs`` goes flat then up; ``dotted`` is a promise."""
+    """A line: ``stairs`` goes flat then up; ``dotted`` is a bound."""
 
     x: Any
     y: Any

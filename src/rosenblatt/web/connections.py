@@ -1,8 +1,8 @@
 """Limits on connections, enforced before any application code runs: bytes, absolute times, and numbers of sockets.
 
-Every limit here holds for a client that has shown no token. The protocol counts bytes while they are parsed, and holds
-one deadline for what the client owes next: TLS handshake, headers, body, the next request. One sweep closes the
-connections whose deadline has passed, so that no request needs a timer.
+Every limit here applies before authentication. The protocol counts bytes while it parses them, and keeps one deadline
+for what it waits for next: TLS handshake, headers, body or the next request. One periodic sweep closes all connections
+whose deadline has passed, so that no request needs a timer.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ class RefusedRequest(Exception):
 
 
 class ConnectionTable:
-    """All open connections of a server: how many there may be, which one makes room, which one is overdue.
+    """All open connections of a server: limits their number, closes one for a new one, closes overdue ones.
 
     A connection is anonymous until one of its requests was authorised. Anonymous ones take at most nine tenths of
     the places; beyond that, and where an address or the server is full, the oldest anonymous connection of the
@@ -84,7 +84,7 @@ class ConnectionTable:
         self._interval = min(1.0, settings.header_seconds / 4)
 
     def admit(self, connection: Any) -> bool:
-        """Take in a new connection, closing another where there is no room; return whether there is room."""
+        """Add a new connection, closing another if the table is full; return whether there was room."""
         most, address = self.settings.most_connections, connection.address
         if self.by_address[address] >= self.settings.most_connections_per_address:
             if not (self._close_first(self.anonymous.get(address, {})) or self._close_idle(address)):
@@ -138,7 +138,7 @@ class ConnectionTable:
         self._sweeper = loop.call_later(self._interval, self._sweep, loop)
 
     def _sweep(self, loop: Any) -> None:
-        """Close what is overdue; where the loop itself was late, everybody gets that much longer."""
+        """Close overdue connections; if the loop itself was late, extend all deadlines by as much."""
         now = loop.time()
         late = now - self._expected
         for connection in list(self.connections):
@@ -156,7 +156,7 @@ class ConnectionTable:
 
 
 def address_of(peer: Any) -> str:
-    """Return what connections are counted by: an IPv4 address, or the /64 network of an IPv6 address.
+    """Return the address by which connections are counted: an IPv4 address, or the /64 network of an IPv6 address.
 
     >>> address_of(("192.0.2.7", 50000)), address_of(("2001:db8::1:2", 50000, 0, 0))
     ('192.0.2.7', '2001:db8::')
@@ -255,7 +255,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             task.add_done_callback(self.tasks.discard)
 
         async def _handshake(self, context: ssl.SSLContext) -> None:
-            """Encrypt; the deadline of the headers is running already.
+            """Make the TLS handshake; the deadline of the headers is running already.
 
             Bytes may come before the handshake begins: uvloop reads whatever :meth:`connection_made` asks for. They are
             handed to the new protocol in the turn of the loop in which it begins, before anything else is read. What
@@ -299,12 +299,12 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             self.release()
 
         def release(self) -> None:
-            """Let go of what refers back to this connection, so that its memory is free without a search for cycles."""
+            """Drop references back to this connection, so that its memory is freed without garbage collection."""
             vars(self).update(parser=None, scope=None, cycle=None, app_state={})
             self.pipeline.clear()
 
         def overdue(self, now: float) -> bool:
-            """Whether the client has kept the server waiting for too long, with its request or in taking an answer."""
+            """Whether the client has taken too long to send its request or to receive an answer."""
             if self.deadline is not None and now > self.deadline:
                 return True
             size = self.transport.get_write_buffer_size()
@@ -354,7 +354,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
                 self.send_400_response("")
 
         def send_400_response(self, msg: str) -> None:
-            """Answer what cannot be parsed or breaks a limit, unless an answer is under way; close."""
+            """Answer a request that cannot be parsed or breaks a limit, unless an answer has begun; then close."""
             if self._closed:
                 return
             self._closed = True
@@ -422,7 +422,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
             super().on_headers_complete()
 
         def _check_upgrade(self, fields: dict[bytes, bytes]) -> None:
-            """Let a websocket begin only as its standard says; a body would never be read."""
+            """Accept a websocket only as its standard defines it; a body would never be read."""
             body = fields.get(b"content-length", b"0").strip() != b"0" or b"transfer-encoding" in fields
             websocket = fields[b"upgrade"].strip().lower() == b"websocket"
             opening = (
@@ -439,7 +439,7 @@ def limited_protocol(settings: Settings, tls: ssl.SSLContext | None = None) -> A
                 raise self._checked(RefusedRequest(400, "bad_request", message))
 
         def on_chunk_header(self) -> None:
-            """Stop parsing once chunks carry too little, not only when all that arrived with them is parsed."""
+            """Stop parsing as soon as chunks carry too little, not only after all bytes that arrived with them."""
             self._chunk_bytes += MIN_CHUNK_BYTES
             if self._chunk_bytes > MAX_FRAMING_BYTES:
                 raise self._checked(_too_much_framing())

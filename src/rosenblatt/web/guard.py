@@ -1,4 +1,4 @@
-"""Who may do what: hosts, origins, tokens and scopes, decided before anything else looks at a request."""
+"""Access control by host, origin, token and scope, before any other code sees a request."""
 
 import hmac
 import ipaddress
@@ -25,7 +25,7 @@ SINGLE_FIELDS = frozenset(  # read by this service: with two of them, another pa
     b"sec-fetch-site sec-fetch-mode sec-websocket-key sec-websocket-version x-request-id".split()
 )
 
-# On every answer. NiceGUI needs inline scripts and eval; nothing may come from, or be sent to, elsewhere.
+# For pages. NiceGUI needs inline scripts and eval; browsers load from, and send to, this server only.
 SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -42,7 +42,7 @@ SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
         b"base-uri 'self'; form-action 'self'; frame-ancestors 'none'",
     ),
 )
-PAGE_HEADERS: tuple[tuple[bytes, bytes], ...] = (  # of pages that say themselves what they load
+PAGE_HEADERS: tuple[tuple[bytes, bytes], ...] = (  # of pages with a content security policy of their own
     *SECURITY_HEADERS[:5],
     (b"cache-control", b"no-store"),
 )
@@ -60,7 +60,7 @@ class Forbidden(Refusal):
 
 
 class Unauthorised(Refusal):
-    """No token, or not a right one."""
+    """No token, or a wrong one."""
 
     status, error = 401, "unauthorised"
 
@@ -76,7 +76,7 @@ class RepeatedField(Refusal):
 
 
 def header_fields(scope: dict[str, Any]) -> dict[bytes, bytes]:
-    """Return the header fields of a request, and hide its cookies from every library behind this one.
+    """Return the header fields of a request, and remove its cookies, so that no library parses them later.
 
     The standard library's parser of cookies takes quadratic time, and Starlette calls it for every request.
 
@@ -90,7 +90,7 @@ def header_fields(scope: dict[str, Any]) -> dict[bytes, bytes]:
 
 
 def check_fields(scope: dict[str, Any], fields: dict[bytes, bytes]) -> None:
-    """Raise a refusal where a field is sent twice that must be sent once; hide cookies from what comes later."""
+    """Raise a refusal if a field that must be sent once is repeated; remove the cookies from the scope."""
     pairs = scope["headers"]
     if len(fields) != len(pairs):
         for name, n in Counter(name for name, _ in pairs).items():
@@ -101,7 +101,7 @@ def check_fields(scope: dict[str, Any], fields: dict[bytes, bytes]) -> None:
 
 
 class Guard:
-    """Decides by the headers of a request whether it may go on, and how far.
+    """Decides from the headers of a request whether it is accepted, and with which scope.
 
     >>> guard = Guard(Settings())
     >>> guard.check("GET", "/v1/models", {b"host": b"localhost:8000"}, "http")

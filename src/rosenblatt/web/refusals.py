@@ -1,10 +1,10 @@
-"""Requests that cannot be met: each kind knows its status and its word."""
+"""Refusals: exceptions that are answered to the client, each with a status and an error word."""
 
 from typing import Any
 
 
 class Refusal(ValueError):
-    """A request that cannot be met; its text names the thing, the value and the way out."""
+    """A request that is refused; its text names the thing, the value and a remedy."""
 
     status, error = 400, "bad_request"
     retry_after: int | None = None
@@ -30,19 +30,19 @@ class NotAllowed(Refusal):
 
 
 class Gone(Refusal):
-    """A prediction that was made, but is no longer remembered."""
+    """A prediction that is no longer stored, or a feedback that can no longer be undone."""
 
     status, error = 410, "gone"
 
 
 class Conflict(Refusal):
-    """What is asked for contradicts what is there."""
+    """A request that contradicts what is stored."""
 
     status, error = 409, "conflict"
 
 
 class TooLarge(Refusal):
-    """More than the service takes."""
+    """A request beyond a limit of size or memory."""
 
     status, error = 413, "too_large"
 
@@ -54,7 +54,7 @@ class Busy(Refusal):
 
 
 class TooMany(Refusal):
-    """More sign-ins or writes than one client may make in a time."""
+    """More sign-ins or writes a minute than one client may make."""
 
     status, error, retry_after = 429, "too_many", 1
 
@@ -78,7 +78,7 @@ class Closing(Refusal):
 
 
 class WrongType(Refusal):
-    """A body of a kind that is not taken."""
+    """A body whose content type is not accepted."""
 
     status, error = 415, "wrong_type"
 
@@ -90,6 +90,6 @@ class TimedOut(Refusal):
 
 
 class Left(Refusal):
-    """A client that went away before all of its request had come; nobody reads the answer."""
+    """A client that disconnected before its request was complete; nobody reads the answer."""
 
     status, error = 400, "left"

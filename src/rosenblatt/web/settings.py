@@ -16,7 +16,7 @@ def usual_folder() -> Path:
 
 @dataclass(frozen=True)
 class Settings:
-    """Where a server keeps its store, where it listens, who may use it, and how much it takes."""
+    """The settings of a server: store, address, access and limits."""
 
     data: Path = field(default_factory=usual_folder)
     host: str = "127.0.0.1"

@@ -111,6 +111,30 @@ def test_with_tokens_a_page_asks_for_one_and_then_works(serve, visit, tmp_path, 
     visitor.troubles = [each for each in visitor.troubles if "401" not in each]  # the browser notes it
 
 
+def test_signing_out_ends_every_open_page_of_the_session(serve, visit, tmp_path, box_file):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("let-me-in-please-now-1\n")
+    tokens.chmod(0o600)
+    server = serve("--token-file", str(tokens))
+    visitor = visit(server, connected=False)
+    page = visitor.page
+    page.goto(server.address + "/")
+    page.get_by_label("Token").fill("let-me-in-please-now-1")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text("No messages yet").wait_for()
+    page.locator(".mail-empty input[type=file]").set_input_files(box_file)
+    page.wait_for_function("document.querySelectorAll('.mail-row').length === 5")
+    other = page.context.new_page()
+    other.goto(server.address + "/")
+    other.get_by_role("button", name="sign out").click()
+    other.get_by_label("Token").wait_for()
+    page.keyboard.press("i")
+    page.wait_for_function("!window.socket.connected")
+    model = server.ask("GET", "/v1/models/inbox", headers={"authorization": "Bearer let-me-in-please-now-1"})
+    assert model.json()["clock"] == 0
+    visitor.troubles = []  # the browser notes that it was disconnected
+
+
 def test_without_tokens_there_is_nothing_to_sign_out_of(serve, visit):
     server = serve()
     page = visit(server).page

@@ -4,7 +4,7 @@ import mailbox
 
 import pytest
 from tests.cli.commands import run_well
-from tests.mail.messages import mbox, message
+from tests.mail.messages import letter, mbox, message
 
 SUBJECTS = ("Budget decision", "Contract review", "Great sale", "Deadline moved")
 
@@ -98,9 +98,9 @@ def test_keys_move_correct_and_undo(serve, visit, box_file):
     page.keyboard.press("Enter")
     page.locator(".mail-row.here .mail-text", has_text="A discount and a prize").wait_for()
     page.keyboard.press("u")
-    page.locator(".mail-change", has_text="Taken back: not important").wait_for()
+    page.locator(".mail-change", has_text="Undone: not important").wait_for()
     page.keyboard.press("u")
-    page.locator(".mail-change", has_text="Taken back: important").wait_for()
+    page.locator(".mail-change", has_text="Undone: important").wait_for()
     assert set(marks(page).values()) == {"undecided"}
     assert page.locator(".mail-row[data-answer='']").count() == 5
     page.keyboard.press("/")
@@ -251,6 +251,41 @@ def test_mail_that_arrives_appears_while_the_page_is_open(serve, visit, box_file
     page.locator(".mail-bulk", has_text="1 selected").wait_for()
     # at no moment was another message the one that a key would have taught
     assert page.evaluate("[...window.current]") == ["Contract review"]
+
+
+def test_what_is_open_shown_or_in_focus_stays_so_while_mail_arrives(serve, visit, tmp_path):
+    server = serve()
+    page = visit(server).page
+    (tmp_path / "many.mbox").write_bytes(mbox([letter(seed, seed % 2 == 0) for seed in range(40)]))
+    upload(page, tmp_path / "many.mbox")
+    page.get_by_role("button", name="Show 10 more").click()
+    page.wait_for_function("document.querySelectorAll('.mail-row').length === 40")
+    last = page.locator(".mail-row").last
+    last.locator(".mail-subject").click()
+    last.locator(".mail-text").wait_for()
+    last.get_by_role("button", name="Important", exact=True).click()
+    last.locator(".mail-change", has_text="Learned important").wait_for()
+    place = "document.querySelectorAll('.mail-row.open')[0].getBoundingClientRect().top"
+    before = page.evaluate(place)
+    maildir = mailbox.Maildir(tmp_path / "Maildir")
+    maildir.add(message("Fresh from the server", "A deadline.", hours=99))
+    run_well(["mail", "watch", str(tmp_path / "Maildir"), "--once", "--data", str(server.folder)])
+    row(page, "Fresh from the server").wait_for()
+    assert page.locator(".mail-row").first.locator(".mail-subject").inner_text() == "Fresh from the server"
+    assert page.locator(".mail-row").count() == 41
+    assert page.locator(".mail-row.open .mail-text").count() == 1
+    assert "Learned important" in page.locator(".mail-row.open .mail-change").inner_text()
+    assert page.evaluate("document.activeElement.closest('.mail-row.open') !== null")
+    assert abs(page.evaluate(place) - before) < 20  # the view does not jump
+
+
+def test_a_double_click_teaches_once(serve, visit, box_file):
+    server = serve()
+    page = visit(server).page
+    upload(page, box_file)
+    row(page, "Great sale").get_by_role("button", name="Not important").dblclick()
+    page.locator(".mail-change", has_text="You said not important already").wait_for()
+    assert server.ask("GET", "/v1/models/inbox").json()["clock"] == 1
 
 
 def test_counts_do_not_change_with_the_search_and_the_model_page_is_a_link(serve, visit, box_file):

@@ -9,7 +9,7 @@ UPLOADS = """
 import re, sys, threading
 from pathlib import Path
 import httpx
-from rosenblatt.mail.pages import mount
+from rosenblatt.mail.pages.mounting import mount
 from rosenblatt.service.models import Models
 from rosenblatt.service.server import address, listening, server
 from rosenblatt.web.settings import Settings

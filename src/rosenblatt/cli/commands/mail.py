@@ -67,7 +67,7 @@ def import_(
     items = (each for each in sorted_mail(path, important, rest) if isinstance(each, BadLine) or each.label)
     unreadable: list[BadLine] = []  # before the first that can be read
     first = None
-    for item in items:  # what cannot be read makes no store
+    for item in items:  # no store is created if no message can be read
         if not isinstance(item, BadLine):
             first = item
             break
@@ -119,8 +119,8 @@ def learned_lines(imported: "Imported") -> list[str]:
     undated = imported.learned - imported.dated
     if undated:
         lines.append(
-            f"learned from {undated:,} that have no date, important and not important in turn; "
-            "without an order there is no share of right marks"
+            f"learned from {undated:,} without a date, the two classes interleaved; "
+            "their order is unknown, so no share of right marks is printed for them"
         )
     return lines
 
@@ -135,10 +135,10 @@ def sort(
 ) -> None:
     """Mark mail as important or not, and say why.
 
-    Each message gets a mark (important, not important or unsure), a score and reasons; nothing is learned. A message
-    that cannot be read is listed with the reason.
+    Each message is marked Important, Not important or Unsure, with its probability, a score and reasons; nothing is
+    learned. A message that cannot be read is listed with the reason.
 
-    A score above zero means important. A server may have the store open meanwhile.
+    A score above zero means important; the rule aims at a score of 1. A server may have the store open meanwhile.
 
     \b
     Examples:
@@ -149,7 +149,7 @@ def sort(
     from rosenblatt.data.errors import BadLine
     from rosenblatt.mail.features import features
     from rosenblatt.mail.folders import new_mail
-    from rosenblatt.mail.marks import WORD_FOR, Marks
+    from rosenblatt.mail.marks import WORD_FOR, Marks, sureness
 
     path = path.expanduser()
     model, again, shares = _model(_folder(data))
@@ -158,7 +158,7 @@ def sort(
             if json:
                 _print_json({"number": at, "mark": None, "failure": each._asdict()})
             else:
-                print(f"{'unreadable':<13}        {_printable(str(each))}")
+                print(f"{'unreadable':<13}             {_printable(str(each))}")
             continue
         marks = Marks([features(each)], shares)
         marks.look(model)
@@ -169,6 +169,7 @@ def sort(
                     "number": at,
                     "mark": mark.label,
                     "score": round(mark.score, 6),
+                    "probability": None if mark.probability is None else round(mark.probability, 6),
                     "subject": each.subject,
                     "sender": each.sender,
                     "reasons": [{"word": word, "push": round(push, 6)} for word, push in why],
@@ -176,7 +177,10 @@ def sort(
             )
             continue
         subject = each.subject if len(each.subject) <= SHOWN else each.subject[: SHOWN - 1] + "…"
-        print(f"{WORD_FOR[mark.label]:<13} {_signed(mark.score)}  {_printable(subject) or '(no subject)'}")
+        sure = "" if mark.probability is None else sureness(mark)
+        print(
+            f"{WORD_FOR[mark.label]:<13} {sure:>4} {_signed(mark.score)}  {_printable(subject) or '(no subject)'}"
+        )
         if why:
             rest = mark.score - sum(push for _, push in why)
             words = "  ".join(f"{word} {_signed(push)}" for word, push in why)

@@ -123,7 +123,7 @@ def serve(
         _check(settings, json)
         return
     if pages:
-        from rosenblatt.mail.pages import mount
+        from rosenblatt.mail.pages.mounting import mount
 
         run(settings, mount)
     else:

@@ -1,4 +1,4 @@
-"""What both pages have: the heading with how the filter stands, the ways between them, the theme."""
+"""The heading of both pages: the state of the filter, the link to the other page, the theme."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,7 +62,7 @@ class Frame:
         return place
 
     async def show_stats(self, unsure: int | None = None) -> None:
-        """Say how the filter stands; ``unsure`` counts messages of the whole inbox, whatever the search is."""
+        """Show the state of the filter; ``unsure`` counts messages of the whole inbox, whatever the search."""
         model = self.mail_filter.model
         parts: list[str] = []
         if model is None or not model.learner.rows:
@@ -94,7 +94,7 @@ def _look() -> None:
 
 
 def trouble(reason: str) -> None:
-    """Draw what stands where there is no filter to show."""
+    """Draw the page that is shown when the filter cannot be opened."""
     _look()
     ui.dark_mode(None)
     with ui.element("main").classes("mail-main"), ui.element("div").classes("mail-empty"):

@@ -1,24 +1,30 @@
-"""The inbox: messages as the filter marks them, corrected by a click or a key, marked anew at once."""
+"""The inbox: messages with their marks, corrected by a click or a key and marked again at once."""
 
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
 from nicegui import ui
 
-from rosenblatt.mail.filter import Listing, MailFilter
-from rosenblatt.mail.marks import IMPORTANT, NOT, UNDECIDED
+from rosenblatt.mail.filter import Imported, Listing, MailFilter
+from rosenblatt.mail.mailbox import StoredMessage
+from rosenblatt.mail.marks import IMPORTANT, NOT, UNDECIDED, WORD_FOR
 from rosenblatt.mail.pages import wording
 from rosenblatt.mail.pages.frame import Frame
-from rosenblatt.mail.pages.importing import import_button, offer
-from rosenblatt.mail.pages.row import Row
+from rosenblatt.mail.pages.importing import failures_text, import_button, offer
 from rosenblatt.web.layout import Markup, html
 from rosenblatt.web.refusals import Refusal
 
 AT_ONCE = 30  # rows that are added
-MOVED = 6
+MOVED = 6  # words of a message whose weights moved, that are listed
+REASONS = 5
+WHAT = Markup(
+    '<div class="mail-subject">{subject}</div><div class="mail-from">{sender}</div>'
+    '<div class="mail-because">{because}</div>'
+)
+NO_SUBJECT, NO_TEXT = Markup("<i>(no subject)</i>"), Markup("<i>(no text)</i>")
 SHOWS = {
     "all": "All",
     "open": "To review",
@@ -42,8 +48,137 @@ KEYS = Markup(" · ").join(
 )
 
 
+class Row:
+    """A line of the inbox; ``at`` is the place of its message in the listing."""
+
+    def __init__(self, page: "InboxPage", at: int) -> None:
+        self.page, self.at = page, at
+        self.message: StoredMessage = page.shown.messages[at]
+        self.label: str | None = None  # the mark that is shown
+        self.was: str | None = None  # before the last correction, where it changed
+        self.open, self.text = False, ""
+        with ui.element("article").classes("mail-row").props("tabindex=0 role=listitem") as self.box:
+            self._tick = ui.checkbox("", on_change=self._ticked).classes("mail-tick")
+            self._tick.props("dense").props["aria-label"] = f"Select: {self.message.subject}"
+            self._mark = html().classes("mail-head")
+            self._what = html().classes("mail-what").on("click", self._clicked)
+            with ui.element("div").classes("mail-buttons"):
+                self._answer = html().classes("mail-answer")
+                self._buttons = {
+                    IMPORTANT: self._button("Important", "check_circle"),
+                    NOT: self._button("Not important", "block"),
+                }
+            self._text = html().classes("mail-text")
+            self._change = html().classes("mail-change").props("role=status")
+        self.box.on("focus", lambda: page.select(self, focus=False))
+        self.box.on("keydown.enter.self", self.toggle)
+        self._text.set_visibility(False)
+        self._change.set_visibility(False)
+        for label, button in self._buttons.items():
+            button.on_click(lambda label=label: page.answer(self, label))
+        self.draw()
+
+    def _button(self, word: str, icon: str) -> Any:
+        button = ui.button(word, icon=icon, color=None).props(f'flat dense no-wrap aria-label="{word}"')
+        return button.classes("lab-quiet")
+
+    # Selection
+
+    @property
+    def selected(self) -> bool:
+        """Whether the message is one of those that a bulk answer is about."""
+        return bool(self._tick.value)
+
+    def set_selected(self, on: bool) -> None:
+        """Select the message for a bulk answer, or no longer."""
+        self._tick.set_value(on)
+
+    def _ticked(self) -> None:
+        self.page.tell_selected()
+
+    async def _clicked(self) -> None:
+        self.page.select(self, focus=False)
+        await self.toggle()
+
+    def select(self, on: bool, focus: bool) -> None:
+        """Make this the current message, which keys act on, or no longer."""
+        if on:
+            self.box.classes(add="here").props("aria-current=true")
+            if focus:
+                ui.run_javascript(
+                    f"const row = getElement({self.box.id}); row.focus({{preventScroll: true}}); "
+                    "row.scrollIntoView({block: 'nearest', behavior: 'instant'});"
+                )
+        else:
+            self.box.classes(remove="here").props(remove="aria-current")
+
+    async def toggle(self) -> None:
+        """Show the text of the message, or hide it."""
+        self.open = not self.open
+        self.box.classes(**{"add" if self.open else "remove": "open"})
+        self.box.props(f"aria-expanded={'true' if self.open else 'false'}")
+        if self.open:
+            self.text = await asyncio.to_thread(self.page.mail_filter.box.text, self.message.number)
+        self._draw_text()
+
+    # What is drawn
+
+    def draw(self) -> None:
+        """Show the message as the filter marks it now."""
+        listing, message = self.page.shown, self.message
+        mark, answer = listing.mark(self.at), listing.answers.get(message.number)
+        why = listing.reasons(self.at, REASONS)
+        self._words = {each.word: each.push for each in why}
+        self.label = mark.label
+        was = (
+            ""
+            if self.was is None
+            else Markup('<span class="mail-was">was {}</span>').format(WORD_FOR[self.was])
+        )
+        self._mark.set_content(Markup("{}{}").format(wording.draw_mark(mark), was))
+        sender = wording.sender(message.name, message.sender, self._words)
+        self._what.set_content(
+            WHAT.format(
+                subject=wording.highlighted(message.subject, self._words) or NO_SUBJECT,
+                sender=Markup(" · ").join(part for part in (sender, wording.when(message.sent)) if part),
+                because=wording.because(why, mark),
+            )
+        )
+        self.box.props(f'data-mark="{mark.label}" data-answer="{answer or ""}"')
+        self._answer.set_visibility(answer is not None)
+        if answer is not None:
+            self._answer.set_content(Markup("you said <b>{}</b>").format(wording.SENTENCE[answer]))
+        for label, button in self._buttons.items():
+            button.set_visibility(label != answer)
+        self._draw_text()
+
+    def _draw_text(self) -> None:
+        self._text.set_visibility(self.open)
+        if self.open:
+            self._text.set_content(wording.highlighted(self.text, self._words) or NO_TEXT)
+
+    def show_change(self, change: Markup | None) -> None:
+        """Say below the message what a correction did, or nothing."""
+        self._change.set_visibility(change is not None)
+        if change is not None:
+            self._change.set_content(change)
+
+    def remark(self) -> bool:
+        """Draw again after something was learned; a mark that changed flashes. Return whether it did."""
+        before = self.label
+        now = self.page.shown.mark(self.at).label
+        self.was = before if before != now else None
+        self.draw()
+        if self.was is not None:
+            ui.run_javascript(
+                f"const row = getElement({self.box.id}); row.classList.remove('flash'); void row.offsetWidth; "
+                "row.classList.add('flash');"
+            )
+        return self.was is not None
+
+
 class InboxPage:
-    """One visitor's inbox. Which messages are listed is settled by search and filter; how they are marked is not."""
+    """One visitor's inbox: search and filter choose the messages, whose marks change as the filter learns."""
 
     def __init__(self, mail_filter: MailFilter, query: Mapping[str, str]) -> None:
         self.mail_filter = mail_filter
@@ -52,9 +187,13 @@ class InboxPage:
         self.rows: list[Row] = []
         self.here: Row | None = None
         self.dialog: Any = None  # the import, behind which keys do nothing
-        self._order: list[int] = []
+        self._order: list[int] = []  # places in the listing of the messages that pass the filter
+        self._numbers: set[int] = set()  # of these messages, which stay until another search or filter
         self._busy = asyncio.Lock()
-        self._seen: tuple[Any, ...] = ()
+        self._seen: tuple[int, Any] = (
+            0,
+            None,
+        )  # the newest message, and the state of the filter, when last read
 
     @property
     def shown(self) -> Listing:
@@ -65,7 +204,7 @@ class InboxPage:
     async def show(self) -> None:
         """Draw the page."""
         with self.frame.head("Inbox", "model", "/model", "insights"):
-            self.dialog = import_button(self)
+            self.dialog = import_button(self.mail_filter, self._imported)
         with ui.element("main").classes("mail-main"):
             with ui.element("div").classes("mail-tools"):
                 self._search = ui.input(placeholder="Search", value=self.frame.query.get("q", ""))
@@ -99,51 +238,84 @@ class InboxPage:
 
     # What is listed
 
-    async def load(self, keep_place: bool = False) -> None:
-        """Find messages and list them, from the top or with the same message current and the same ones selected."""
-        self.listing = await self.mail_filter.listing(self.frame.query.get("q", ""))
-        self._seen = await self._state()
-        await self._list_rows(keep_place)
+    async def load(self, arrived: bool = False) -> None:
+        """Find messages and list them: from the top, or put those that arrived among the rows that are there."""
+        async with self._busy:
+            state = self.mail_filter.state
+            self.listing = await self.mail_filter.listing(self.frame.query.get("q", ""))
+            self._seen = (self.listing.newest, state)
+            if arrived:
+                self._insert_rows()
+            else:
+                self._list_rows()
+            await self._tell()
 
-    async def _list_rows(self, keep_place: bool = False) -> None:
-        """List the messages that pass the filter.
-
-        The current message is set before this first awaits: a key pressed meanwhile must act on no other message.
-        """
-        here = self.here.message.number if keep_place and self.here is not None else None
-        selected = {row.message.number for row in self.selected} if keep_place else set()
+    def _passing(self, listed: Collection[int] = ()) -> list[int]:
+        """Return the places of the messages that pass the filter, or whose numbers are ``listed`` already."""
         show, listing = self._show, self.shown
-        self._order = [
+        return [
             at
             for at, each in enumerate(listing.messages)
             if show == "all"
+            or each.number in listed
             or (show == "open" and each.number not in listing.answers)
-            or (show not in ("all", "open") and listing.mark(at).label == show)
+            or (show != "open" and listing.mark(at).label == show)
         ]
+
+    def _list_rows(self) -> None:
+        """List the messages that pass the filter, from the top."""
+        self._order = self._passing()
+        self._numbers = {self.shown.messages[at].number for at in self._order}
         self._list.clear()
         self.rows, self.here = [], None
-        at = next((i for i, each in enumerate(self._order) if listing.messages[each].number == here), 0)
         self._add_rows()
-        while at >= len(self.rows) and self.rows:
-            self._add_rows()
-        for row in self.rows:
-            if row.message.number in selected:
-                row.set_selected(True)
         if self.rows:
-            self.select(self.rows[at], focus=False)
+            self.select(self.rows[0], focus=False)
         self._tell_empty()
-        self.tell_selected()
-        await self._tell()
 
-    def tell_failures(self, text: str) -> None:
-        """List the messages of an import that could not be read, until the next import."""
+    def _insert_rows(self) -> None:
+        """List the messages that arrived; the rows that are there stay as they are: current, selected, open.
+
+        This never awaits: a key pressed meanwhile acts on the message that was current before.
+        """
+        rows = {row.message.number: row for row in self.rows}
+        self._order = self._passing(self._numbers)
+        numbers = [self.shown.messages[at].number for at in self._order]
+        self._numbers.update(numbers)
+        last = max((place for place, number in enumerate(numbers) if number in rows), default=-1)
+        self.rows = []
+        for place, at in enumerate(self._order[: max(last + 1, AT_ONCE)]):
+            row = rows.pop(numbers[place], None)
+            if row is not None:
+                row.at = at
+                row.draw()
+            else:
+                with self._list:
+                    row = Row(self, at)
+                row.box.move(target_index=place)
+            self.rows.append(row)
+        for row in rows.values():  # the listing holds the newest messages only
+            row.box.delete()
+        if self.rows and self.here not in self.rows:
+            self.select(self.rows[0], focus=False)
+        self._tell_more()
+        self._tell_empty()
+
+    async def _imported(self, imported: Imported) -> None:
+        """List the messages of an import, and until the next one those that could not be read."""
+        text = failures_text(imported)
         self._failures.set_text(text)
         self._failures.set_visibility(bool(text))
+        await self.load()
 
     def _add_rows(self) -> None:
         more = self._order[len(self.rows) : len(self.rows) + AT_ONCE]
         with self._list:
             self.rows += [Row(self, at) for at in more]
+        self._tell_more()
+
+    def _tell_more(self) -> None:
+        """Say how many messages are not shown yet, and how many of those shown are selected."""
         self._more.set_visibility(len(self._order) > len(self.rows))
         left = len(self._order) - len(self.rows)
         self._more.set_text(f"Show {min(left, AT_ONCE)} more of {left:,}")
@@ -159,7 +331,7 @@ class InboxPage:
             if len(self.shown) or self.frame.query.get("q"):
                 ui.label("No message matches.")
             else:
-                offer(self)
+                offer(self.mail_filter, self._imported)
 
     async def _searched(self, event: Any) -> None:
         self.frame.keep(q=event.value or "")
@@ -167,7 +339,9 @@ class InboxPage:
 
     async def _filtered(self, event: Any) -> None:
         self.frame.keep(show="" if event.value == "all" else event.value)
-        await self._list_rows()
+        async with self._busy:
+            self._list_rows()
+            await self._tell()
 
     # Selection
 
@@ -216,42 +390,43 @@ class InboxPage:
     # Corrections
 
     async def answer(self, row: Row, label: str) -> None:
-        """Learn what is said about a message, and mark anew what is on screen."""
+        """Learn an answer about a message, and mark the messages on screen again."""
         self.select(row, focus=False)
-        if self.shown.answers.get(row.message.number) == label:
-            row.show_change(Markup("You said <b>{}</b> already.").format(wording.SENTENCE[label]))
-            return
         async with self._work():
-            before = self.shown.words(row.at)
-            await self._learn([row], label)
+            listed = row in self.rows  # a search may have been under way
+            before = self.shown.words(row.at) if listed else {}
+            learned = await self._learn([row], label)
             changed = await self._remark(apart_from=[row])
-            row.show_change(wording.learned(self._moved(row.at, before), changed, label))
+            if not listed:
+                return
+            if learned:
+                row.show_change(wording.learned(self._moved(row.at, before), changed, label))
+            else:
+                row.show_change(Markup("You said <b>{}</b> already.").format(wording.SENTENCE[label]))
+            self.select(row, focus=True)  # the button that had the focus is hidden now
 
     async def answer_selected(self, label: str) -> None:
         """Learn the same about all selected messages; one undo takes it back."""
-        rows = [row for row in self.selected if self.shown.answers.get(row.message.number) != label]
-        if not rows:
-            ui.notify(f"Nothing to learn: these are {wording.SENTENCE[label]} already.")
-            return
         async with self._work():
-            await self._learn(rows, label)
+            rows = self.selected
+            learned = await self._learn(rows, label)
+            if not learned:
+                ui.notify(f"Nothing to learn: you called these {wording.SENTENCE[label]} already.")
+                return
             changed = await self._remark(apart_from=rows)
             self.clear_selection()
-            messages = "1 message" if len(rows) == 1 else f"{len(rows):,} messages"
-            ui.notify(
-                f"{messages} learned as {wording.SENTENCE[label]}; {changed} other marks on screen changed.",
-            )
+            others = f"; {changed} other marks on screen changed" if changed else ""
+            ui.notify(f"{wording.messages(learned)} learned as {wording.SENTENCE[label]}{others}.")
 
-    async def _learn(self, rows: Sequence[Row], label: str) -> None:
-        numbers = [row.message.number for row in rows]
-        await self.mail_filter.answer(numbers, label)
-        self.shown.answers.update(dict.fromkeys(numbers, label))
+    async def _learn(self, rows: Sequence[Row], label: str) -> int:
+        """Learn what is said about messages; return for how many of them that is new."""
+        counts = await self.mail_filter.answer([row.message.number for row in rows], label)
+        return counts.learned
 
     async def undo(self) -> None:
-        """Take the last correction back, of one message or of many."""
-        async with self._work():
+        """Undo the last correction, of one message or of many."""
+        async with self._work("Not undone"):
             answers = await self.mail_filter.undo()
-            await self.mail_filter.refresh(self.shown, answers=True)
             changed = await self._remark()
             messages = {answer.message for answer in answers}
             rows = [row for row in self.rows if row.message.number in messages]
@@ -260,17 +435,16 @@ class InboxPage:
             if rows:
                 self.select(rows[0], focus=True)
             if len(answers) > 1 or not rows:
-                ui.notify(f"Taken back for {len(answers):,}; {changed} marks on screen changed.")
+                ui.notify(f"Undone for {wording.messages(len(answers))}; {changed} marks on screen changed.")
 
     @contextlib.asynccontextmanager
-    async def _work(self) -> AsyncIterator[None]:
-        """One correction at a time; a refusal is said, and nothing has changed."""
+    async def _work(self, failed: str = "Not learned") -> AsyncIterator[None]:
+        """Make one correction at a time; a refusal is shown, and nothing has changed."""
         async with self._busy:
             try:
                 yield
             except (Refusal, sqlite3.Error) as error:
-                ui.notify(f"Not learned: {error}", type="negative", timeout=8000)
-            self._seen = await self._state()
+                ui.notify(f"{failed}: {error}", type="negative", timeout=8000)
 
     def _moved(self, at: int, before: dict[str, float]) -> list[tuple[str, float, float]]:
         """Return the words whose weights moved, those that now say most first."""
@@ -281,12 +455,13 @@ class InboxPage:
         return sorted(moved, key=lambda each: -abs(each[2]))[:MOVED]
 
     async def _remark(self, apart_from: Sequence[Row] = ()) -> int:
-        """Mark all that is on screen anew; return how many other marks changed."""
-        await self.mail_filter.refresh(self.shown)
+        """Mark all messages on screen again; return how many other marks changed."""
+        self._seen = (self._seen[0], self.mail_filter.state)
+        await self.mail_filter.refresh(self.shown, answers=True)
         changed = 0
         for row in self.rows:
             row.show_change(None)
-            changed += row.remark(_flash) and row not in apart_from
+            changed += row.remark() and row not in apart_from
         await self._tell()
         return changed
 
@@ -296,28 +471,21 @@ class InboxPage:
 
     # What others do meanwhile
 
-    async def _state(self) -> tuple[Any, ...]:
-        return (await asyncio.to_thread(self.mail_filter.box.newest), self.mail_filter.state)
-
     async def _look(self) -> None:
         """See whether messages have come, or something was learned elsewhere."""
+        newest = await asyncio.to_thread(self.mail_filter.box.newest)
         if self._busy.locked():
             return
-        state = await self._state()
-        if self._busy.locked() or state == self._seen:
-            return
-        came = state[0] != self._seen[0]
-        self._seen = state
-        if came:
-            await self.load(keep_place=True)
-        else:
-            await self.mail_filter.refresh(self.shown, answers=True)
-            await self._remark()
+        if newest != self._seen[0]:
+            await self.load(arrived=True)
+        elif self.mail_filter.state != self._seen[1]:
+            async with self._busy:
+                await self._remark()
 
     # Keys
 
     def select(self, row: Row, focus: bool) -> None:
-        """Make a message the one that keys speak of."""
+        """Make a message the current one, which keys act on."""
         if self.here is not None and self.here is not row:
             self.here.select(False, False)
         self.here = row
@@ -355,11 +523,3 @@ class InboxPage:
             await self.undo()
         elif key == "/":
             self._search.run_method("focus")
-
-
-def _flash(row: Row) -> None:
-    """Let a row be seen to have changed."""
-    ui.run_javascript(
-        f"const row = getElement({row.box.id}); row.classList.remove('flash'); void row.offsetWidth; "
-        "row.classList.add('flash');"
-    )

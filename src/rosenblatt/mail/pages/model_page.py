@@ -1,4 +1,4 @@
-"""The model page: what the filter looks for, how it came to that, what is promised of it, and a file to take away."""
+"""The model page: the words with the largest weights, the history of mistakes with its bound, the model as a file."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -75,8 +75,8 @@ class ModelPage:
                     else:
                         html(Markup(_accuracy(past))).classes("mail-chart")
                         html(
-                            "Every message is marked before the filter is told the truth about it, so this is how "
-                            "often it was right on mail it had not seen."
+                            "Every message is marked before the filter learns its true label, so this is how "
+                            "often it was right on mail that it had not seen."
                         ).classes("mail-note")
             with card("Ledger, newest first"):
                 seqs = [line.seq for line in past.lines]
@@ -160,7 +160,7 @@ def curves(wrong: NDArray[np.float64], rows: int) -> tuple[Any, Any, Any, Any]:
 
 
 def top_words(model: Model, frozen: ServedLearner) -> dict[str, list[tuple[str, float]]]:
-    """Return the words that speak most for each class, their places in a message taken together."""
+    """Return the words with the largest weights for each class, summed over subject and text."""
     portraits = {each.label: each for each in model.portraits(LOOKED_AT, frozen).classes}
     words_of = {}
     for label in (IMPORTANT, NOT):

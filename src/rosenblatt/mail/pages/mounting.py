@@ -1,4 +1,4 @@
-"""The pages put onto the application: NiceGUI behind the API's routes, its box opened and closed with the store."""
+"""Mounts the pages on the application: NiceGUI behind the API's routes, the mailbox opened with the store."""
 
 import contextlib
 import logging
@@ -62,7 +62,7 @@ def mount(app: FastAPI) -> None:
 
 @contextlib.asynccontextmanager
 async def _opened(service: Service) -> AsyncIterator[MailFilter | str]:
-    """Yield the filter, or why there is none: a broken box must not keep the API from being served."""
+    """Yield the filter, or the reason why there is none: a damaged mailbox must not stop the API."""
     try:
         box = Mailbox(service.models.store.folder)
     except StoreBroken as error:
@@ -105,7 +105,7 @@ def _register(ui: Any) -> None:
 
 
 class _BehindTheApi:
-    """Pages answer for what is not the API's: a wrong path or method there stays an error in the API's own words."""
+    """Passes paths outside the API to the pages; a wrong path or method of the API stays an error of the API."""
 
     def __init__(self, app: FastAPI, pages: Any) -> None:
         self._app, self._pages = app, pages

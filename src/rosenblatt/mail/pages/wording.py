@@ -7,7 +7,7 @@ from datetime import datetime
 from markupsafe import Markup
 
 from rosenblatt.mail.features import WordReason
-from rosenblatt.mail.marks import IMPORTANT, NOT, UNDECIDED, WORD_FOR, Mark
+from rosenblatt.mail.marks import IMPORTANT, NOT, UNDECIDED, WORD_FOR, Mark, sureness
 
 SHAPES = {
     IMPORTANT: Markup('<circle cx="8" cy="8" r="6.5" fill="#0072B2"/>'),
@@ -35,19 +35,6 @@ def number(value: float, digits: int = 2) -> str:
     """
     text = f"{value:+.{digits}f}"
     return text.replace("-", "−") if float(text) else text[1:]
-
-
-def sureness(mark: Mark) -> str:
-    """Write how sure a mark is: its probability where the model has one, else its score. No mark is ever certain.
-
-    >>> sureness(Mark(IMPORTANT, 0.834)), sureness(Mark(NOT, -0.5, probability=0.973))
-    ('0.83', '97%')
-    >>> sureness(Mark(IMPORTANT, 3.0, probability=0.998))
-    '>99%'
-    """
-    if mark.probability is None:
-        return f"{abs(mark.score):.2f}"
-    return ">99%" if mark.probability > 0.99 else f"{100 * mark.probability:.0f}%"
 
 
 def draw_mark(mark: Mark) -> Markup:
@@ -86,7 +73,7 @@ def because(why: Iterable[WordReason], mark: Mark) -> Markup:
 
 
 def against_mark(mark: Mark, rest: float) -> bool:
-    """Whether the reasons that are shown sum against the mark; ``rest`` is what all else adds.
+    """Whether the reasons shown sum against the mark; ``rest`` is what all else adds.
 
     >>> against_mark(Mark(IMPORTANT, 0.5), 0.7), against_mark(Mark(NOT, -0.5), -0.2)
     (True, False)
@@ -157,6 +144,13 @@ def learned(moved: Collection[tuple[str, float, float]], marks_changed: int, lab
 
 def taken_back(label: str) -> Markup:
     """Say what an undo did."""
-    return Markup("Taken back: <b>{}</b>. The filter is as if it had never been said.").format(
-        SENTENCE[label]
-    )
+    return Markup("Undone: <b>{}</b>. The filter is as it was without this answer.").format(SENTENCE[label])
+
+
+def messages(count: int) -> str:
+    """Write a number of messages.
+
+    >>> messages(1), messages(2000)
+    ('1 message', '2,000 messages')
+    """
+    return "1 message" if count == 1 else f"{count:,} messages"
