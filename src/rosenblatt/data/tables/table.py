@@ -418,7 +418,7 @@ def _sources(
 
     if opening.format not in separators:
         source = ParquetSource if opening.format == "parquet" else ArrowSource
-        return [source(path) for path in opening.paths]
+        return [source(path, opening.options.drop) for path in opening.paths]
     separator = separators[opening.format]
     first = DelimitedSource.open(opening.paths[0], separator, opening.options, tight, schema=schema)
     others = [
