@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.scanners.numbers import MISSING, SCANNED_MISSING, BlockStatistics
@@ -216,8 +217,11 @@ class ColumnStatistics:
         self._last = float(block.last[column])
         self.values = None
 
-    def update(self, column: Any) -> None:
-        """Add the values of a block: an Arrow array of strings or numbers, or an array of numbers."""
+    def update(self, column: Any, parsed: NDArray[np.float64] | None = None) -> None:
+        """Add the values of a block: an Arrow array of strings or numbers, or an array of numbers.
+
+        ``parsed`` holds the strings as numbers, if that is known.
+        """
         if len(column) == 0:
             return
         if isinstance(column, np.ndarray) or str(column.type) != "string":
@@ -228,7 +232,7 @@ class ColumnStatistics:
             some = column[:TEXT_ROWS].to_pylist()
             present = [text for text in some if text not in self.missing_words]
             self.sample += present[: TEXT_ROWS - len(self.sample)]
-        if self.all_numbers and self._add_texts_as_numbers(column):
+        if self.all_numbers and self._add_texts_as_numbers(column, parsed):
             self.values = None
             return
         self._add_texts(column)
@@ -289,8 +293,8 @@ class ColumnStatistics:
         if self.numbers is not None and later.numbers is not None:
             self.numbers |= later.numbers
 
-    def _add_texts_as_numbers(self, column: Any) -> bool:
-        values = numbers(column)
+    def _add_texts_as_numbers(self, column: Any, parsed: NDArray[np.float64] | None) -> bool:
+        values = numbers(column) if parsed is None else parsed
         odd = np.flatnonzero(~np.isfinite(values))
         texts = take(column, odd).unique().to_pylist()
         absent_words = self.missing_words

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,14 +48,14 @@ class TableStatistics:
         if target is not None:
             self.columns[target] = ColumnStatistics(count_numbers=True)
 
-    def update(self, rows: Rows) -> None:
-        """Add a block."""
+    def update(self, rows: Rows, parsed: Mapping[str, NDArray[np.float64]] = MappingProxyType({})) -> None:
+        """Add a block; ``parsed`` holds columns of strings that are known to be numbers."""
         block = rows.statistics
         for place, name in enumerate(self.names):
             if block is not None:
                 self.columns[name].update_numbers(block, place, rows.lines.size)
             else:
-                self.columns[name].update(rows.columns[name])
+                self.columns[name].update(rows.columns[name], parsed.get(name))
         if self.target is not None:
             self.columns[self.target].update(rows.columns[self.target])
 

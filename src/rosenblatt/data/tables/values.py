@@ -264,6 +264,24 @@ def numbers(column: Any) -> NDArray[np.float64]:
     return np.array([np.nan if value is None else value for value in values], float)[codes]
 
 
+def numbers_at_once(column: Any) -> NDArray[np.float64] | None:
+    """Return a column of strings as float64 if all are finite plain numbers, and none begins like a code, else None.
+
+    >>> numbers_at_once(arrow_strings(["1", "2.5"])), numbers_at_once(arrow_strings(["1", ""]))
+    (array([1. , 2.5]), None)
+    """
+    import pyarrow as pa
+
+    if not len(column) or are_codes(column[:20].to_pylist()):
+        return None
+    try:
+        _cast(column[:20])  # a cast that fails is slow: fail early
+        values = _cast(column)
+    except pa.ArrowInvalid:
+        return None
+    return values if bool(np.isfinite(values).all()) else None
+
+
 def _cast(column: Any) -> NDArray[np.float64]:
     import pyarrow as pa
 
