@@ -316,3 +316,10 @@ def test_columns_that_are_left_out_may_hold_anything(tmp_path, kind):
     assert rows.X[:, 0].tolist() == NUMBERS
     assert (rows.columns[0].kind, rows.columns[0].missing) == ("dropped", 0)
     assert read_all(source, schema=rows.schema).X.tolist() == rows.X.tolist()
+
+
+def test_columns_of_data_frames_may_be_called_by_numbers():
+    pandas = pytest.importorskip("pandas")
+    rows = read_all(pandas.DataFrame({0: NUMBERS, 1: [k % 7 for k in range(N)], "y": LABELS}))
+    assert rows.feature_names == ["0", "1"]
+    assert rows.X[:, 0].tolist() == NUMBERS

@@ -185,8 +185,8 @@ def frame_columns(frame: Any, only: Collection[str] | None = None) -> dict[str, 
         import narwhals as nw
 
         table = nw.from_native(frame, eager_only=True)
-        names = [name for name in table.columns if only is None or str(name) in only]
-        return {str(name): _series(str(name), table[name]) for name in names}
+        series = zip(map(str, table.columns), table.iter_columns(), strict=True)
+        return {name: _series(name, each) for name, each in series if only is None or name in only}
     rows = np.asarray(frame)
     return {f"x{column}": _python_values(rows[:, column]) for column in range(rows.shape[1])}
 
