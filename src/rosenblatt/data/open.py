@@ -136,7 +136,7 @@ def open_examples(
     form = find_format(paths[0]) if options.format is None or Path(paths[0]).is_dir() else options.format
     if form == "folder of files" and options.format not in ("folders", "maildir"):
         paths = [file for folder in paths for file in files_in(folder)]
-        form = options.format or find_format(paths[0])
+        form = options.format or _one_format(path, paths)
     form = options.format or form
     examples = OPENERS[form](Opening(path, paths, form, options, known, batch_rows))
     examples.skip_share = options.skip_share
@@ -207,6 +207,16 @@ def _of_folder(path: str) -> str:
     raise BadInput(path, None, "is a folder without files: name a file, or a folder that has some")
 
 
+def _one_format(folder: str, files: list[str]) -> str:
+    """Return the format that all files of a folder have; raise BadInput if they have several."""
+    first = find_format(files[0])
+    for file in files[1:]:
+        if (form := find_format(file)) != first:
+            reason = f"is a folder of several formats, {first} ({files[0]}) and {form} ({file})"
+            raise BadInput(folder, None, f"{reason}: name the files to read, as in '{folder}/*.{first}'")
+    return first
+
+
 def _by_magic(path: str) -> str | None:
     with opened(path) as (file, compression):
         decompressed = compression is None or path == STANDARD_INPUT
@@ -233,11 +243,13 @@ def _by_content(path: str) -> str:
         if any(separator in line for separator in (b",", b"\t", b";", b"|")):
             return "csv"
         break
+    way_out = "name the format (--format libsvm, csv ...)"
+    if len(line.split()) > 1:  # of fixed width, or with spaces between its cells
+        way_out += "; where spaces separate its cells, put tabs in their place: `tr -s ' ' '\\t'`"
     raise BadInput(
         path,
         None,
-        "neither LIBSVM text nor CSV, Vowpal Wabbit text, JSON lines or mbox by its first lines: "
-        "name the format (--format libsvm, csv ...)",
+        f"neither LIBSVM text nor CSV, Vowpal Wabbit text, JSON lines or mbox by its first lines: {way_out}",
     )
 
 
@@ -265,7 +277,7 @@ def _frame(frame: Any, options: ReadOptions, schema: Schema | None, batch_rows: 
     from rosenblatt.data.tables.table import TableExamples
 
     options = options.changed(words=options.weighted_words(any_text=True))
-    table = FrameSource(frame)
+    table = FrameSource(frame, left_out=options.drop)
     return TableExamples(
         [table], path=table.path, format="frame", options=options, schema=schema, batch_rows=batch_rows
     )

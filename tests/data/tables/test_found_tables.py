@@ -229,3 +229,97 @@ def test_wide_tables_and_long_cells_are_read(tmp_path):
     column, _ = read_column(tmp_path, ["x" * 100_000 if k == 7 else "uv"[k % 2] for k in range(N)])
     assert (column.kind, column.features) == ("category", 3)
     assert len(column.summary) < 50
+
+
+def test_lines_of_separators_alone_are_bad_lines_that_say_so(tmp_path):
+    path = written(tmp_path, text() + ",,\n")
+    with pytest.raises(BadInput, match=rf"a.csv:{N + 2}: the line holds no value: delete it"):
+        read_all(path)
+    assert read_all(path, skip_bad=True).X.shape == (N, 2)
+
+
+def test_a_title_in_a_spreadsheet_stands_above_empty_cells(tmp_path):
+    path = written(tmp_path, "Report of 2023,,\n,,\n" + text())
+    with pytest.raises(BadInput, match=r"a.csv:1: 'Report of 2023' stands alone above 3 columns"):
+        read_all(path)
+
+
+@pytest.mark.parametrize(
+    ("write", "days"),
+    [("2024{:02d}01", (0, 31, 60)), ("2024-{:02d}", (0, 31, 60))],
+    ids=["compact", "months"],
+)
+def test_short_dates_are_dates_where_the_caller_says_so(tmp_path, write, days):
+    values = [write.format(1 + k % 3) for k in range(N)]
+    path = written(tmp_path, text(a=values))
+    assert read_all(path).columns[0].kind != "date"
+    table = read_all(path, date=("a",))
+    assert table.columns[0].kind == "date"
+    first = table.X[:, table.feature_names.index("a.days")] - 19723  # days until 2024-01-01
+    assert first.tolist() == [days[k % 3] for k in range(N)]
+    again = read_all(path, schema=schema_from_dict(table.schema.to_dict()))
+    assert again.X.tolist() == table.X.tolist()
+
+
+def test_numbers_that_may_be_dates_are_pointed_out(tmp_path):
+    dates, _ = read_column(tmp_path, [20240101 + 100 * (k % 12) + k % 5 for k in range(N)])
+    assert (dates.kind, dates.summary) == ("numeric", "20240101 to 20241204")
+    assert dates.note == "warning: dates? --date a reads them"
+    others, _ = read_column(tmp_path, [20241301 + 100 * k for k in range(N)])
+    assert (others.kind, others.note) == ("numeric", "")
+
+
+def test_values_that_differ_only_in_capitals_are_pointed_out(tmp_path):
+    path = written(tmp_path, text(a=["Red", "red", "blue", "green"] * (N // 4), y=["ja", "Ja"] * (N // 2)))
+    category, _, target = read_all(path).columns
+    assert category.note == "warning: 'Red' and 'red' differ only in capitals"
+    assert target.note == "warning: 'Ja' and 'ja' differ only in capitals"
+
+
+def test_categories_with_commas_are_told_apart(tmp_path):
+    column, _ = read_column(tmp_path, ['"Doe, Jane"', '"Roe, Ann"'] * (N // 2))
+    assert column.summary.endswith("'Doe, Jane', 'Roe, Ann'")
+
+
+def test_a_folder_of_several_formats_is_an_error_that_names_both(tmp_path):
+    written(tmp_path, text())
+    written(tmp_path, "1 1:2\n", "b.svm")
+    with pytest.raises(
+        BadInput, match=r"is a folder of several formats, csv \(.*a.csv\) and libsvm \(.*b.svm\)"
+    ):
+        read_all(tmp_path)
+
+
+def test_cells_between_spaces_are_an_error_with_a_way_out(tmp_path):
+    path = written(tmp_path, "".join(f"r{k}  {k}.5  x\n" for k in range(9)), "a.data")
+    with pytest.raises(BadInput, match=r"where spaces separate its cells.*tr -s"):
+        read_all(path)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "frame"])
+def test_columns_that_are_left_out_may_hold_anything(tmp_path, kind):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"nested": [[1, 2]] * N, "a": NUMBERS, "y": LABELS})
+    source = table
+    if kind == "parquet":
+        from pyarrow import parquet
+
+        source = tmp_path / "a.parquet"
+        parquet.write_table(table, source)
+    elif kind == "arrow":
+        source = tmp_path / "a.arrow"
+        with pa.ipc.new_file(source, table.schema) as writer:
+            writer.write_table(table)
+    with pytest.raises(BadInput, match=r"'nested' holds list.*--drop nested"):
+        read_all(source)
+    rows = read_all(source, drop=("nested",))
+    assert rows.X[:, 0].tolist() == NUMBERS
+    assert (rows.columns[0].kind, rows.columns[0].missing) == ("dropped", 0)
+    assert read_all(source, schema=rows.schema).X.tolist() == rows.X.tolist()
+
+
+def test_columns_of_data_frames_may_be_called_by_numbers():
+    pandas = pytest.importorskip("pandas")
+    rows = read_all(pandas.DataFrame({0: NUMBERS, 1: [k % 7 for k in range(N)], "y": LABELS}))
+    assert rows.feature_names == ["0", "1"]
+    assert rows.X[:, 0].tolist() == NUMBERS

@@ -52,11 +52,12 @@ def test_a_first_line_of_names_is_none(write, content):
 
 
 @pytest.mark.parametrize(
-    "content", ["1990,1991,country\n5,6,fr\n7,8,de\n9,1,it\n", "3,5,7\n1,2,8\n4,6,9\n", "5.1,2,a\n"]
+    "content", ["1990,1992,country\n5,6,fr\n7,8,de\n9,1,it\n", "3,5,7\n1,2,8\n4,6,9\n", "5.1,2,a\n"]
 )
 def test_numbers_that_could_be_names_are_an_error_with_a_way_out(write, content):
     with pytest.raises(
-        BadInput, match=r"data.csv:1: the first line holds .* say header=False \(--no-header\)"
+        BadInput,
+        match=r"data.csv:1: the first line holds .* header=True \(--header\) .* header=False \(--no-header\)",
     ):
         open_examples(write(content))
     assert read_all(write(content), header=False).lines[0] == 1
@@ -93,3 +94,52 @@ def test_the_separator_cuts_the_lines_evenly(write, name):
     path = write("ham\tGo, go, go\nspam\tWin a, prize now\nham\tone; two; three\nspam\tcall me\n", name)
     header = read_header(path)
     assert (header.separator, header.names, header.target) == ("\t", ["label", "text"], "label")
+
+
+YEARS = "country,2019,2020,y\n" + "".join(f"c{k % 3},{k}.5,{k}.25,{'ab'[k % 2]}\n" for k in range(8))
+
+
+def test_years_are_names_beside_words_and_not_where_years_stand_below(write):
+    assert read_header(write(YEARS)).names == ["country", "2019", "2020", "y"]
+    rows = "".join(f"c{k % 3},{2000 + k},{1990 + k},{'ab'[k % 2]}\n" for k in range(8))
+    with pytest.raises(BadInput, match=r"holds '2019', not names.*--header"):
+        read_header(write("country,2019,2020,y\n" + rows))
+
+
+def test_numbers_are_names_where_the_caller_says_so(write):
+    text = "a,7,y\n" + "".join(f"{k},{k}.25,{'ab'[k % 2]}\n" for k in range(8))
+    with pytest.raises(BadInput, match=r"holds '7', not names"):
+        read_header(write(text))
+    assert read_all(write(text), header=True).feature_names == ["a", "7"]
+
+
+@pytest.mark.parametrize(
+    ("line", "names"), [("'{k}',{k}.5,{y}", ["index", "a", "y"]), ("{k}.5,{y},", ["a", "y", "column 3"])]
+)
+def test_lines_one_value_longer_than_the_names_have_row_names_or_end_twice(write, line, names):
+    rows = "".join(line.format(k=k, y="ab"[k % 2]) + "\n" for k in range(8))
+    path = write("a,y\n" + rows)
+    assert read_header(path).names == names
+    table = read_all(path)
+    assert table.feature_names == ["a"]
+    assert table.X[:, 0].tolist() == [k + 0.5 for k in range(8)]
+    assert table.y.tolist() == list("abababab")
+    assert read_all(path, schema=table.schema).X.tolist() == table.X.tolist()
+
+
+def test_lines_longer_than_the_names_are_bad_where_their_first_values_repeat(write):
+    rows = "".join(f"{k % 2},{k}.5,{'ab'[k % 2]}\n" for k in range(8))
+    with pytest.raises(BadInput, match=r":2:\d+: 3 values where the header names 2"):
+        read_all(write("a,y\n" + rows))
+
+
+@pytest.mark.parametrize("second", ["left,right,class", "(m),(kg),"])
+def test_a_second_line_of_names_or_units_is_an_error_that_says_so(write, second):
+    rows = "".join(f"{k}.5,{-k}.25,{'ab'[k % 2]}\n" for k in range(40))
+    path = write(f"A,B,C\n{second}\n{rows}")
+    with pytest.raises(BadInput, match=r"data.csv:1: the line below holds .* names or units.*--skip-bad"):
+        read_all(path)
+    table = read_all(path, skip_bad=True)
+    assert table.X.shape == (40, 2)
+    assert [each.line for each in table.skipped] == [2]
+    assert [column.summary for column in table.columns[:2]] == ["0.5 to 39.5", "-39.25 to 0.25"]

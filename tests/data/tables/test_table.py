@@ -226,3 +226,30 @@ def test_a_missing_target_names_ways_out_that_exist(write):
         read_all(path)
     assert "drop the column" not in str(error.value)
     assert read_all(path, missing="drop").y.size == 3
+
+
+@pytest.mark.parametrize("block", [40, 1 << 20])
+@pytest.mark.parametrize(
+    ("last", "kind", "features"),
+    [("01067", "category", 4), ("late", "category", 4), ("1,5", "numeric", 1), ("12345.5", "numeric", 1)],
+)
+def test_numbers_beside_text_are_read_as_all_rows_have_them(
+    tmp_path, monkeypatch, block, last, kind, features
+):
+    monkeypatch.setattr("rosenblatt.data.textblocks.BLOCK_BYTES", block)
+    monkeypatch.setattr("rosenblatt.data.textblocks.HEAD_BYTES", block)
+    values = ["10115", "20095", "80331"] * 8 + [last]
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "a;b;y\n" + "".join(f"{value};{k % 7};{'no' if k % 2 else 'yes'}\n" for k, value in enumerate(values))
+    )
+    table = read_all(path, skip_bad=True)
+    assert (table.columns[0].kind, table.columns[1].kind) == (kind, "numeric")
+    names = [name for name in table.feature_names if name.startswith("a")]
+    assert len(names) == features
+    again = read_all(path, schema=table.schema, skip_bad=True)
+    dense = [X.toarray() if hasattr(X, "toarray") else X for X in (table.X, again.X)]
+    assert dense[0].tolist() == dense[1].tolist()
+    assert table.y.tolist() == again.y.tolist()
+    as_asked = read_all(path, category=("b",), skip_bad=True)
+    assert [name for name in as_asked.feature_names if name.startswith("b")] == [f"b={k}" for k in range(7)]

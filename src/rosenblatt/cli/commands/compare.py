@@ -56,6 +56,11 @@ def compare(
         rows = read_to_train(source, reading)
         if rows.y is None:
             refuse_data(f"{rows.source}: has no labels to learn from")
+        if rows.measured_target:
+            refuse_data(
+                f"{rows.source}: the target holds many different numbers, and these learners learn classes: "
+                "name another column with --target, or learn to predict numbers with fit --task regression"
+            )
         progress.update("comparing")
         from rosenblatt.plots.compare import compare as compared
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rosenblatt.streams.rows_learner import RowsLearner
 
 LEARNER = "Learner"
+MOST_FRACTIONS = 10  # different labels with fractions: more are measurements
 
 
 def stream(
@@ -235,6 +236,7 @@ class _Run:
         self.right_before, self.before = before
         self.right = 0
         self.recent = 0
+        self.numbers_noted = False
         self.first_index: int | None = None  # of the rows learned from, in LIBSVM text
 
     def all(self) -> None:
@@ -261,6 +263,7 @@ class _Run:
         """Report the accuracy so far, and write the model."""
         since = self.rows - self.reported
         self.sketch.prune(self.learner.learner.W)
+        self._note_numbers()
         status: dict[str, Any] = {
             "rows": self.before + self.rows,
             "accuracy": round((self.right_before + self.right) / max(self.before + self.rows, 1), 6),
@@ -290,6 +293,17 @@ class _Run:
                 flush=True,
             )
         self.reported, self.recent = self.rows, 0
+
+    def _note_numbers(self) -> None:
+        """Say once that many different labels with fractions are each a class."""
+        labels = self.learner.labels
+        many = len(labels) > MOST_FRACTIONS and all(isinstance(label, float) for label in labels)
+        if not self.numbers_noted and many and any(not label.is_integer() for label in labels):
+            note(
+                f"{self.examples.path}: the target holds {len(labels):,} different numbers, and each is learned as a "
+                "class: rosenblatt fit --task regression predicts numbers"
+            )
+            self.numbers_noted = True
 
     def _leader(self) -> dict[str, Any]:
         """Return what predicts under ``--auto``, and how often that changed in this run."""

@@ -376,10 +376,10 @@ def refuse_many_numbers(request: FitRequest, different: int | None = None, way_o
         return
     many = "many" if different is None else f"{different:,}"
     name = request.reading.target
-    target = f"target {name!r}" if name else "target"
+    target, other = (f"target {name!r}", ", name another column with --target") if name else ("target", "")
     refuse_data(
         f"{request.source}: the {target} holds {many} different numbers: learn to predict them with --task regression"
-        f"{way_out}, or take each as a class with --task classification"
+        f"{way_out}{other}, or take each as a class with --task classification"
     )
 
 

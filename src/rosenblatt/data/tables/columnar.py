@@ -1,7 +1,7 @@
 """Columnar tables: Parquet, Arrow IPC and data frames in memory, read in blocks of rows like text."""
 
 import mmap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,8 +33,9 @@ class ColumnarSource:
 
     header = None  # only text has one
 
-    def __init__(self, path: str, names: list[str]) -> None:
+    def __init__(self, path: str, names: list[str], left_out: Collection[str] = ()) -> None:
         self.path, self.names = path, checked_column_names(path, names)
+        self._left_out = frozenset(left_out)  # columns that are not read, whatever they hold
 
     @property
     def usual_target(self) -> str:
@@ -65,10 +66,17 @@ class ColumnarSource:
     ) -> Iterator[tuple[Rows, T]]:
         """Yield blocks of rows, with row numbers as lines, and the result of ``then`` for each."""
         first = 1
-        for record_batch in self._batches(list(wanted)):
+        import pyarrow as pa
+
+        for record_batch in self._batches([name for name in wanted if name not in self._left_out]):
             for start in range(0, record_batch.num_rows, ROWS_AT_ONCE):
                 batch = record_batch.slice(start, ROWS_AT_ONCE)
-                columns = {name: as_plain(self.path, name, batch.column(name)) for name in wanted}
+                columns = {
+                    name: pa.nulls(batch.num_rows, pa.float64())
+                    if name in self._left_out
+                    else as_plain(self.path, name, batch.column(name))
+                    for name in wanted
+                }
                 rows = _without_nul(Rows(columns, np.arange(first, first + batch.num_rows), []))
                 yield rows, then(rows)
                 first += batch.num_rows
@@ -80,12 +88,12 @@ class ColumnarSource:
 class ParquetSource(ColumnarSource):
     """A Parquet file."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, left_out: Collection[str] = ()) -> None:
         from pyarrow import parquet
 
         with _checked(path), opened_binary(path) as file, reporting_damage(path, "a Parquet file"):
             names = list(parquet.ParquetFile(Bounded(file)).schema_arrow.names)
-        super().__init__(path, names)
+        super().__init__(path, names, left_out)
 
     def _batches(self, wanted: list[str]) -> Iterator[Any]:
         from pyarrow import parquet
@@ -101,10 +109,10 @@ class ParquetSource(ColumnarSource):
 class ArrowSource(ColumnarSource):
     """An Arrow IPC file or stream, memory-mapped: uncompressed batches are neither copied nor kept."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, left_out: Collection[str] = ()) -> None:
         with _checked(path), opened_binary(path) as file, reporting_damage(path, "an Arrow IPC file"):
             names = list(_open_arrow(_memory_map(file)).schema.names)
-        super().__init__(path, names)
+        super().__init__(path, names, left_out)
 
     def _batches(self, wanted: list[str]) -> Iterator[Any]:
         what = "an Arrow IPC file"
@@ -139,15 +147,19 @@ def _open_arrow(content: Any) -> Any:
 
 
 class FrameSource(ColumnarSource):
-    """A data frame in memory (pandas, polars or pyarrow), or a list of dictionaries."""
+    """A data frame in memory: pandas, polars or pyarrow."""
 
-    def __init__(self, frame: Any, path: str = "the table") -> None:
-        self._columns = frame_columns(frame)
-        super().__init__(path, list(self._columns))
+    def __init__(self, frame: Any, path: str = "the table", left_out: Collection[str] = ()) -> None:
+        import narwhals as nw
+
+        self._frame = frame
+        self._columns: dict[str, Any] = {}  # those that were read
+        super().__init__(path, list(map(str, nw.from_native(frame, eager_only=True).columns)), left_out)
 
     def _batches(self, wanted: list[str]) -> Iterator[Any]:
         import pyarrow as pa
 
+        self._columns |= frame_columns(self._frame, [name for name in wanted if name not in self._columns])
         yield pa.RecordBatch.from_arrays([self._columns[name] for name in wanted], wanted)
 
 
@@ -158,8 +170,10 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "columns") or hasattr(value, "column_names")
 
 
-def frame_columns(frame: Any) -> dict[str, Any]:
+def frame_columns(frame: Any, only: Collection[str] | None = None) -> dict[str, Any]:
     """Return the columns of a data frame, a list of dictionaries or rows of values: Arrow arrays of numbers or strings.
+
+    ``only`` names the columns of a data frame to return.
 
     >>> columns = frame_columns([{"Wind": 3, "Outlook": " Sunny"}, {"Outlook": "Rainy"}])
     >>> {name: column.to_pylist() for name, column in columns.items()}
@@ -172,7 +186,8 @@ def frame_columns(frame: Any) -> dict[str, Any]:
         import narwhals as nw
 
         table = nw.from_native(frame, eager_only=True)
-        return {str(name): _series(str(name), table[name]) for name in table.columns}
+        series = zip(map(str, table.columns), table.iter_columns(), strict=True)
+        return {name: _series(name, each) for name, each in series if only is None or name in only}
     rows = np.asarray(frame)
     return {f"x{column}": _python_values(rows[:, column]) for column in range(rows.shape[1])}
 
@@ -248,7 +263,7 @@ def as_plain(path: str, name: str, column: Any) -> Any:
         column = column.dictionary_decode()
         kind = column.type
     if pa.types.is_run_end_encoded(kind):
-        raise BadInput(path, None, f"column {name!r} holds {kind}: expected numbers or text")
+        raise _of_other_kind(path, name, kind)
     if pa.types.is_boolean(kind):
         return column.cast(pa.int8())
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
@@ -268,7 +283,12 @@ def as_plain(path: str, name: str, column: Any) -> Any:
             return without_nulls(column.cast(pa.string()))
     except pa.ArrowNotImplementedError:
         pass
-    raise BadInput(path, None, f"column {name!r} holds {kind}: expected numbers or text")
+    raise _of_other_kind(path, name, kind)
+
+
+def _of_other_kind(path: str, name: str, kind: Any) -> BadInput:
+    way_out = f"leave it out with drop={name!r} (--drop {name}), or write its parts as columns of their own"
+    return BadInput(path, None, f"column {name!r} holds {kind}, neither numbers nor text: {way_out}")
 
 
 class _checked:

@@ -32,6 +32,7 @@ NEVER_CLOSED = "a quote that opens here and never closes: close it, or write it 
 UNFINISHED = ": a value of tab-separated text ends on its line; one of comma-separated text may have several"
 MISPLACED = "misplaced quotes"
 REPEATED = "the names of the columns again: delete the line, or skip such lines with skip_bad (--skip-bad)"
+EMPTY = "the line holds no value: delete it, or skip such lines with skip_bad (--skip-bad)"
 NOT_SCANNED = " +-.eE"  # separators that can be part of a number
 # For tables with text when memory is short: strings take many times the memory of their text, small blocks twice the
 # time.
@@ -102,6 +103,9 @@ class Rows(NamedTuple):
         for row, reason, name in errors:
             line = int(self.lines[row])
             text, cell = texts[line - block.first_line], None if name is None else header.names.index(name)
+            if not text.strip(header.separator.encode() + b'" \t\r'):
+                bad.append(BadRow(line, EMPTY))
+                continue
             column = 0 if cell is None else column_of_cell(text, header.separator, cell)
             bad.append(BadRow(line, reason, column))
         return bad

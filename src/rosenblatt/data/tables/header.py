@@ -26,9 +26,11 @@ MOST_COLUMNS = 1 << 20
 SEPARATORS = ",\t;|"
 HEAD_BYTES = 1 << 16
 SAMPLED_LINES = 500
+FEW_LINES = 3  # fewer say nothing about the line above them
 FIRST_LINES_OF_A_PIPE = 2  # a header and a row
 MOST_LINES_OF_A_PIPE = 20  # to wait for if fewer do not distinguish names from data
 UTF8 = "utf-8"
+YEAR = re.compile("(?:19|20)[0-9]{2}")
 SEPARATOR_LINE = re.compile(rb'"?sep=([,;|\t])"?\r?', re.IGNORECASE)
 INDEX_NAMES = ("", "Unnamed: 0")  # of the first column, as pandas writes its index
 
@@ -107,7 +109,9 @@ def read_header(
     if named is None:
         named = not is_data(lines)
     if named:
-        names, index, notes = _checked_names(path, lines, options.exact)
+        if schema is None and not (options.skip_bad or options.at_once or options.category or options.text):
+            _check_second_line(path, lines)
+        names, index, notes = _checked_names(path, lines, options)
         return _header(lines, lines.line, names, tight, options, index, notes)
     if known is not None:
         names = _names_by_place(path, lines, known, None if schema is None else schema.target)
@@ -164,7 +168,7 @@ def _cut_lines(path: str, separator: str | None, options: ReadOptions, at_most: 
     rows = _cut(texts, chosen)
     if chosen != "\t":
         _check_quotes(path, line, texts[0], chosen)
-    first = rows[0]
+    first = rows[0] if options.exact else _widened(rows[0], rows[1:])
     below = [row for row in rows[1:] if len(row) == len(first) and row != first]
     wider = collections.Counter(len(row) for row in rows[1:] if len(row) > 1)
     if len(first) == 1 and wider and 2 * wider.most_common(1)[0][1] > len(rows):
@@ -174,10 +178,46 @@ def _cut_lines(path: str, separator: str | None, options: ReadOptions, at_most: 
             way_out = f"a comment? --comment '{first[0][0]}' passes over such lines"
         raise BadInput(path, line, f"{reason}: {way_out}")
     filled = [value for value in first if value]
-    if len(first) > 2 and len(filled) == 1 and below and all(below[0]) and number(filled[0]) is None:
+    alone = len(first) > 2 and len(filled) == 1 and number(filled[0]) is None
+    if alone and any(all(row) for row in below[:FEW_LINES]):
         reason = f"{shown(filled[0])} stands alone above {len(first)} columns"
         raise BadInput(path, line, f"{reason}: delete what stands above the names of the columns")
     return FirstLines(line, chosen, first, below, encoding, tuple(notes), texts[0])
+
+
+def _widened(first: list[str], below: list[list[str]]) -> list[str]:
+    """Return names for lines that all have one value more: R names no column of row names, others end lines twice.
+
+    >>> _widened(["a", "y"], [["1", "7", "no"], ["2", "8", "no"], ["3", "9", "no"]])
+    ['', 'a', 'y']
+    >>> _widened(["a", "y"], [["7", "no", ""], ["8", "no", ""], ["9", "no", ""]])
+    ['a', 'y', '']
+    """
+    if len(below) < FEW_LINES or any(len(row) != len(first) + 1 for row in below):
+        return first
+    if not any(row[-1] for row in below):
+        return [*first, ""]
+    return ["", *first] if len({row[0] for row in below}) == len(below) else first
+
+
+def _check_second_line(path: str, lines: FirstLines) -> None:
+    """Raise BadInput where the line below the names has words above nothing but numbers, in two columns or more."""
+    if len(lines.below) <= FEW_LINES:
+        return
+    words = [
+        value
+        for value, *rest in zip(*lines.below, strict=True)
+        if value not in MISSING
+        and number(value) is None
+        and all(other in MISSING or number(other) is not None for other in rest)
+        and any(other not in MISSING for other in rest)
+    ]
+    if len(words) > 1:
+        reason = (
+            f"the line below holds {shown(words[0])} above nothing but numbers, as if it held names or units"
+        )
+        way_out = "delete one of the two lines, or skip the one below with skip_bad (--skip-bad)"
+        raise BadInput(path, lines.line, f"{reason}: {way_out}")
 
 
 def _check_quotes(path: str, line: int, text: str, separator: str) -> None:
@@ -342,6 +382,7 @@ def _header(
     target, prose = names[usual_target(lines, text)], tuple(names[place] for place in text)
     columns = [[row[place] for row in lines.below] for place in range(len(names))]
     numbers = all(map(_are_numbers, columns)) and not any(map(are_codes, columns)) and options.decimal != ","
+    numbers = numbers and not options.date
     if lines.separator == ";" and any(map(points_may_group, columns)):  # perhaps thousands: the text decides
         numbers = False
     return Header(
@@ -387,17 +428,18 @@ def _names_by_place(path: str, lines: FirstLines, known: Headerless, target: str
 
 
 def _checked_names(
-    path: str, lines: FirstLines, exact: bool
+    path: str, lines: FirstLines, options: ReadOptions
 ) -> tuple[list[str], str | None, tuple[str, ...]]:
     """Return distinct names, with missing and repeated ones replaced, the index column, and notes about them."""
-    names, notes, index = list(lines.first), [], None
+    names, notes, index, exact = list(lines.first), [], None, options.exact
     value = number_among_names(names)
-    if value is not None:
+    if value is not None and (exact or not (options.header or _are_years(lines))):
+        way_out = "" if exact else "header=True (--header) if it holds names all the same, "
         raise BadInput(
             path,
             lines.line,
-            f"the first line holds {shown(value)}, not names: add a line with the column names, "
-            "or say header=False (--no-header) if it is data",
+            f"the first line holds {shown(value)}, not names: add a line with the column names, or say "
+            f"{way_out}header=False (--no-header) if it is data",
         )
     if exact and "" in names:
         raise BadInput(path, lines.line, f"column {names.index('') + 1} has no name: name it, or drop it")
@@ -435,6 +477,19 @@ def _counted(names: list[str]) -> bool:
     return bool(numeric) and numeric in [
         [str(start + place) for place in range(len(numeric))] for start in (0, 1)
     ]
+
+
+def _are_years(lines: FirstLines) -> bool:
+    """Whether the numbers in the first line are consecutive years beside words, above other numbers than years."""
+    places = [place for place, name in enumerate(lines.first) if number(name) is not None]
+    names = [lines.first[place] for place in places]
+    if not 2 <= len(places) < len(lines.first) or not all(map(YEAR.fullmatch, names)):
+        return False
+    years = [int(name) for name in names]
+    step = years[1] - years[0]
+    consecutive = abs(step) == 1 and years == list(range(years[0], years[-1] + step, step))
+    below = [lines.column(place) for place in places]
+    return consecutive and not any(values and all(map(YEAR.fullmatch, values)) for values in below)
 
 
 def _cut(lines: list[str], separator: str) -> list[list[str]]:

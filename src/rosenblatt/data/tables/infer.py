@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rosenblatt.data.options import ReadOptions
 from rosenblatt.data.scanners.numbers import MISSING, SCANNED_MISSING, BlockStatistics
@@ -158,6 +159,14 @@ class ColumnStatistics:
         return whole and self.high - self.low + 1 >= NEARLY_ALL * self.rows
 
     @property
+    def dates_as_numbers(self) -> bool:
+        """Whether the numbers may be dates written as 20240229: the least, greatest, first and last are."""
+        ends = (self.low, self.high, self._first, self._last)
+        if self.present < FEW_ROWS or not self.all_integers or not 1.9e7 < self.low < self.high < 2.2e7:
+            return False
+        return all(value == round(value) and date_numbers(f"{value:.0f}") is not None for value in ends)
+
+    @property
     def labels(self) -> LabelKind:
         """The kind of the labels in this column; integers beyond 64 bits are text, so that float64 merges none."""
         if not self.numeric or self.long_labels:
@@ -208,8 +217,11 @@ class ColumnStatistics:
         self._last = float(block.last[column])
         self.values = None
 
-    def update(self, column: Any) -> None:
-        """Add the values of a block: an Arrow array of strings or numbers, or an array of numbers."""
+    def update(self, column: Any, parsed: NDArray[np.float64] | None = None) -> None:
+        """Add the values of a block: an Arrow array of strings or numbers, or an array of numbers.
+
+        ``parsed`` holds the strings as numbers, if that is known.
+        """
         if len(column) == 0:
             return
         if isinstance(column, np.ndarray) or str(column.type) != "string":
@@ -220,7 +232,7 @@ class ColumnStatistics:
             some = column[:TEXT_ROWS].to_pylist()
             present = [text for text in some if text not in self.missing_words]
             self.sample += present[: TEXT_ROWS - len(self.sample)]
-        if self.all_numbers and self._add_texts_as_numbers(column):
+        if self.all_numbers and self._add_texts_as_numbers(column, parsed):
             self.values = None
             return
         self._add_texts(column)
@@ -281,8 +293,8 @@ class ColumnStatistics:
         if self.numbers is not None and later.numbers is not None:
             self.numbers |= later.numbers
 
-    def _add_texts_as_numbers(self, column: Any) -> bool:
-        values = numbers(column)
+    def _add_texts_as_numbers(self, column: Any, parsed: NDArray[np.float64] | None) -> bool:
+        values = numbers(column) if parsed is None else parsed
         odd = np.flatnonzero(~np.isfinite(values))
         texts = take(column, odd).unique().to_pylist()
         absent_words = self.missing_words
@@ -530,7 +542,8 @@ def _plain_numbers(name: str, statistics: ColumnStatistics) -> Decision:
         return Decision("identifier", None, f"counts the rows; --numeric {name} keeps it")
     if many and ID_NAME.search(name) and statistics.spread_integers:
         return Decision("identifier", None, f"named like an identifier; --numeric {name} keeps it")
-    return Decision("numeric", Column(name))
+    note = f"warning: dates? --date {name} reads them" if statistics.dates_as_numbers else ""
+    return Decision("numeric", Column(name), note)
 
 
 def _codes(name: str, statistics: ColumnStatistics) -> Decision:
@@ -633,14 +646,20 @@ def _strings(name: str, statistics: ColumnStatistics, options: ReadOptions) -> D
         return Decision("identifier", None, f"--category {name} keeps it")
     note = f"warning: {unclear_dates}--drop {name} leaves it out" if unclear_dates else ""
     if many and len(strange) <= 0.5 * len(sample) and statistics.different > 0.5:
-        note = f"warning: numbers but for {strange[0]!r}; --numeric {name} reads it as numbers"
+        note = _numbers_but_for(strange[0], name)
     elif many and statistics.different > 0.5 and not note:
         note = (
             f"warning: mostly different values; leave it out with --drop {name}, or read it as --text {name}"
         )
     elif mostly_numbers and strange:
-        note = f"warning: numbers but for {strange[0]!r}; --numeric {name} reads it as numbers"
+        note = _numbers_but_for(strange[0], name)
+    if not note and len(statistics.values or ()) <= MANY_LABELS:
+        note = differ_in_capitals(statistics.values or ())
     return Decision("category", Column(name, ()), note)
+
+
+def _numbers_but_for(text: str, name: str) -> str:
+    return f"warning: numbers but for {text!r}; --numeric {name} --skip-bad passes over other lines"
 
 
 def target_format(
@@ -678,9 +697,12 @@ def summary_of(decision: Decision, statistics: ColumnStatistics, column: Column 
     if decision.role == "numeric" and column is not None and column.format is not None:
         texts = statistics.values or statistics.sample
         values = [value for value in map(column.format.number, texts) if value is not None]
-        return f"{min(values):.6g} to {max(values):.6g}" if values else ""
+        return _range(min(values), max(values)) if values else ""
+    if decision.role == "numeric" and not statistics.numeric:  # some values are bad
+        values = [value for value in map(number, statistics.values or statistics.sample) if value is not None]
+        return _range(min(values), max(values)) if values else ""
     if statistics.numeric and decision.role != "category":
-        return f"{statistics.low:.6g} to {statistics.high:.6g}" if statistics.low <= statistics.high else ""
+        return _range(statistics.low, statistics.high)
     if decision.role == "date":
         order = "" if column is None else column.date_order
         texts = [text for text in statistics.values or () if date_numbers(text, order) is not None]
@@ -694,8 +716,40 @@ def summary_of(decision: Decision, statistics: ColumnStatistics, column: Column 
     if statistics.values is None:
         return f"more than {MOST_VALUES:,} values"
     levels = [text for text in statistics.values if text not in statistics.missing_words]
-    shown = ", ".join(_printable(text[:20]) for text in sorted(levels)[:4])
-    return f"{len(levels):,} value{'s'[: len(levels) != 1]}: {shown}{', …' if len(levels) > 4 else ''}"
+    return f"{len(levels):,} value{'s'[: len(levels) != 1]}: {_levels(levels)}"
+
+
+def _range(low: float, high: float) -> str:
+    """Describe the range of numbers; integers keep their digits.
+
+    >>> _range(20230105, 20240105), _range(0.5, 1e300)
+    ('20230105 to 20240105', '0.5 to 1e+300')
+    """
+    if not low <= high:
+        return ""
+    whole = max(-low, high) < 1e15 and low == round(low) and high == round(high)
+    return f"{low:.0f} to {high:.0f}" if whole else f"{low:.6g} to {high:.6g}"
+
+
+def _levels(texts: list[str]) -> str:
+    """List the first levels of a column; where one has a comma, in quotes."""
+    shown = [_printable(text[:20]) for text in sorted(texts)[:4]]
+    quoted = any("," in text for text in shown)
+    return ", ".join(f"'{text}'" if quoted else text for text in shown) + (", …" if len(texts) > 4 else "")
+
+
+def differ_in_capitals(texts: Iterable[str]) -> str:
+    """Return a warning about values that differ only in capitals, or an empty text.
+
+    >>> differ_in_capitals(["red", "blue", "Red"]), differ_in_capitals(["a", "b"])
+    ("warning: 'Red' and 'red' differ only in capitals", '')
+    """
+    known: dict[str, str] = {}
+    for text in sorted(texts):
+        other = known.setdefault(text.casefold(), text)
+        if other != text:
+            return f"warning: {other!r} and {text!r} differ only in capitals"
+    return ""
 
 
 def _printable(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from rosenblatt.data.tables.infer import (
     TargetKind,
     decide,
     decimal_mark,
+    differ_in_capitals,
     feature_counts,
     summary_of,
     target_format,
@@ -27,6 +29,7 @@ from rosenblatt.data.tables.preprocess import MOST_SAMPLED, Moments, Preprocessi
 from rosenblatt.data.tables.values import absent, take
 from rosenblatt.data.words import DocumentCounts, count_words
 
+MOST_CLASSES = 1000  # whose spelling is compared
 Read = Callable[[], Iterable[Rows]]
 
 
@@ -45,14 +48,14 @@ class TableStatistics:
         if target is not None:
             self.columns[target] = ColumnStatistics(count_numbers=True)
 
-    def update(self, rows: Rows) -> None:
-        """Add a block."""
+    def update(self, rows: Rows, parsed: Mapping[str, NDArray[np.float64]] = MappingProxyType({})) -> None:
+        """Add a block; ``parsed`` holds columns of strings that are known to be numbers."""
         block = rows.statistics
         for place, name in enumerate(self.names):
             if block is not None:
                 self.columns[name].update_numbers(block, place, rows.lines.size)
             else:
-                self.columns[name].update(rows.columns[name])
+                self.columns[name].update(rows.columns[name], parsed.get(name))
         if self.target is not None:
             self.columns[self.target].update(rows.columns[self.target])
 
@@ -142,9 +145,10 @@ class Learned(NamedTuple):
         reports = []
         for name, decision in self.decisions.items():
             own, column = self.statistics.columns[name], columns.get(name)
+            missing = 0 if decision.role == "dropped" else own.missing
             summary = summary_of(decision, own, column)
             reports.append(
-                ColumnReport(name, decision.role, own.missing, summary, counts.get(name, 0), decision.note)
+                ColumnReport(name, decision.role, missing, summary, counts.get(name, 0), decision.note)
             )
         if schema.target is not None:
             own = self.statistics.columns[schema.target]
@@ -153,6 +157,8 @@ class Learned(NamedTuple):
                 column = Column(schema.target, format=schema.target_format)
                 summary = summary_of(Decision("numeric", column), own, column)
             note = "many different numbers: --task regression?" if self.target_kind == "numeric" else ""
+            if not own.numeric and len(own.values or ()) <= MOST_CLASSES:
+                note = note or differ_in_capitals(own.values or ())
             reports.append(ColumnReport(schema.target, "target", own.missing, summary, 0, note))
         return reports
 

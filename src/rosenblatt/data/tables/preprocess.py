@@ -78,7 +78,11 @@ class Moments:
         """Return the standard deviation of every column, 1 where it is constant."""
         deviation = np.sqrt(self._squares / np.maximum(self.count, 1))
         if not np.isfinite(deviation).all():
-            raise ValueError("a column holds numbers too large to be scaled: above 1e150, leave scale off")
+            place = int(np.flatnonzero(~np.isfinite(deviation))[0])
+            raise ValueError(
+                f"numbers too large to be scaled, in column {place + 1} of those that hold numbers: "
+                "divide them, leave the column out (--drop), or scale nothing (--no-scale)"
+            )
         return np.where(deviation <= 1e-12 * np.abs(self.mean), 1.0, deviation)
 
 

@@ -27,7 +27,14 @@ from rosenblatt.data.tables.encode import Encoded, cell_of, encode, not_a_value,
 from rosenblatt.data.tables.header import Header
 from rosenblatt.data.tables.infer import FEW_ROWS, AmbiguousValues, ColumnReport, TargetKind, column_of_value
 from rosenblatt.data.tables.learn import Learned, TableStatistics, learn_schema, missing_policy
-from rosenblatt.data.tables.values import absent, distinct, is_long_integer, is_text, number
+from rosenblatt.data.tables.values import (
+    absent,
+    distinct,
+    is_long_integer,
+    is_text,
+    number,
+    numbers_at_once,
+)
 
 if TYPE_CHECKING:
     from rosenblatt.data.open import Opening
@@ -182,6 +189,8 @@ class TableExamples(Examples):
         names = [name for name in self._sources[0].names if name != self._target]
         statistics = self._statistics(names, hold)
         try:
+            if not self._held_as_needed(statistics):
+                self._held = []
             self._learned = learn_schema(
                 lambda: (rows for _, rows in self._all_rows(names)),
                 names,
@@ -212,6 +221,16 @@ class TableExamples(Examples):
         header = self._sources[0].header
         return None if header is None else header.index_column
 
+    def _held_as_needed(self, statistics: TableStatistics) -> bool:
+        """Whether every column that is held as numbers is read as plain numbers; else the text is needed again."""
+        if self._side_by_side:
+            return True
+        cells = [(name, column) for _, rows in self._held for name, column in rows.columns.items()]
+        as_numbers = {name for name, column in cells if isinstance(column, np.ndarray)}
+        decisions = statistics.decide(self._options, self._index) if as_numbers else {}
+        columns = [decisions[name].column for name in as_numbers]
+        return all(column is None or column.plain for column in columns)
+
     def _statistics(self, names: list[str], hold: bool) -> TableStatistics:
         """Read all rows for their statistics: as plain numbers if all are, else as strings from the start."""
         for as_numbers in (True, False):
@@ -221,14 +240,18 @@ class TableExamples(Examples):
             self._side_by_side = len(names) if as_numbers else 0
             self._held = []
             for source in self._sources:
-                for rows, _ in source.rows(self._wanted(names), self._side_by_side, statistics=True):
+                blocks = source.rows(self._wanted(names), self._side_by_side, _numbers_in, statistics=True)
+                for rows, parsed in blocks:
                     if rows.lines.size:
-                        statistics.update(rows)
+                        statistics.update(rows, parsed)
                     agreed = not as_numbers or statistics.all_numbers
                     if not agreed:
                         break
                     if hold:
-                        self._held.append((source, rows._replace(word_counts={})))
+                        features = {name: parsed[name] for name in names if name in parsed}
+                        self._held.append(
+                            (source, rows._replace(columns=rows.columns | features, word_counts={}))
+                        )
                 if not agreed:
                     break
             if agreed:
@@ -345,6 +368,13 @@ class TableExamples(Examples):
         self._schema = self._with_layout(self._learned.schema)
 
 
+def _numbers_in(rows: Rows) -> dict[str, NDArray[np.float64]]:
+    """Return the columns of strings that are all plain numbers, as numbers."""
+    texts = {name: column for name, column in rows.columns.items() if is_text(column)}
+    parsed = {name: numbers_at_once(column) for name, column in texts.items()}
+    return {name: values for name, values in parsed.items() if values is not None}
+
+
 def _encode_numbers(
     rows: Rows, schema: TableSchema, labelled: bool, prepared: bool, policy: Missing
 ) -> Encoded | None:
@@ -418,7 +448,7 @@ def _sources(
 
     if opening.format not in separators:
         source = ParquetSource if opening.format == "parquet" else ArrowSource
-        return [source(path) for path in opening.paths]
+        return [source(path, opening.options.drop) for path in opening.paths]
     separator = separators[opening.format]
     first = DelimitedSource.open(opening.paths[0], separator, opening.options, tight, schema=schema)
     others = [

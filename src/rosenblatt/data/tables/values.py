@@ -19,6 +19,7 @@ from rosenblatt.data.scanners.numbers import MISSING
 DatePart = Literal["days", "weekday", "hour"]
 DATE_PARTS: tuple[DatePart, ...] = ("days", "weekday", "hour")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+SHORT_DATE = re.compile(r"(\d{4})(?:-(\d{2})|(\d{2})(\d{2}))")  # 2024-02 and 20240229, in a column of dates
 DATE_ENDS = r"(?=,? |T|$)"
 DAY_FIRST = re.compile(  # like 29.02.2024
     rf"(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])\.(\d{{4}}|\d\d){DATE_ENDS}"
@@ -64,6 +65,9 @@ PAIRS = (
         ("sim", "não"),
         ("ja", "nej"),
         ("ja", "nee"),
+        ("sì", "no"),
+        ("tak", "nie"),
+        ("да", "нет"),
     ),
 )
 TRUE, FALSE = (frozenset(words) for words in zip(*PAIRS, ("1", "0"), strict=True))
@@ -260,6 +264,24 @@ def numbers(column: Any) -> NDArray[np.float64]:
     return np.array([np.nan if value is None else value for value in values], float)[codes]
 
 
+def numbers_at_once(column: Any) -> NDArray[np.float64] | None:
+    """Return a column of strings as float64 if all are finite plain numbers, and none begins like a code, else None.
+
+    >>> numbers_at_once(arrow_strings(["1", "2.5"])), numbers_at_once(arrow_strings(["1", ""]))
+    (array([1. , 2.5]), None)
+    """
+    import pyarrow as pa
+
+    if not len(column) or are_codes(column[:20].to_pylist()):
+        return None
+    try:
+        _cast(column[:20])  # a cast that fails is slow: fail early
+        values = _cast(column)
+    except pa.ArrowInvalid:
+        return None
+    return values if bool(np.isfinite(values).all()) else None
+
+
 def _cast(column: Any) -> NDArray[np.float64]:
     import pyarrow as pa
 
@@ -348,7 +370,11 @@ def date_numbers(text: str, order: str = "") -> tuple[float, float, float] | Non
 
     >>> date_numbers("2024-02-29 12:30"), date_numbers("2024-02-30")
     ((19782.0, 4.0, 12.5), None)
+    >>> date_numbers("20240229"), date_numbers("2024-02")
+    ((19782.0, 4.0, 0.0), (19754.0, 4.0, 0.0))
     """
+    if short := SHORT_DATE.fullmatch(text):
+        text = f"{short[1]}-{short[2] or short[3]}-{short[4] or '01'}"
     text = _as_iso(text, order)
     try:
         if CLOCK.fullmatch(text):
@@ -428,6 +454,10 @@ def _hours(clock: time) -> float:
 
 def dates(column: Any, parts: tuple[DatePart, ...], order: str = "") -> NDArray[np.float64]:
     """Return a column of dates as (rows, parts), NaN where it is not a date."""
+    import pyarrow as pa
+
+    if not isinstance(column, np.ndarray) and pa.types.is_integer(column.type):  # like 20240229
+        column = column.cast(pa.string())
     texts, codes = distinct(column) if is_text(column) else ([], np.zeros(len(column), np.int64))
     if not texts:
         return np.full((len(column), len(parts)), np.nan)
