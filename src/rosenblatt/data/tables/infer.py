@@ -671,6 +671,15 @@ def _groups_only(statistics: ColumnStatistics) -> bool:
     return not any("," in text or "." in text for text in statistics.values or statistics.sample)
 
 
+def _plain(number: float) -> str:
+    """Return a number as a person writes it: an integer in full, others with six digits.
+
+    >>> _plain(1033222.0), _plain(0.1234567), _plain(1e300)
+    ('1033222', '0.123457', '1e+300')
+    """
+    return f"{number:.0f}" if abs(number) < 1e12 and number == int(number) else f"{number:.6g}"
+
+
 def summary_of(decision: Decision, statistics: ColumnStatistics, column: Column | None) -> str:
     """Describe the values of a column: a range, levels, or how many words."""
     if decision.role == "index" or not statistics.present:
@@ -678,9 +687,10 @@ def summary_of(decision: Decision, statistics: ColumnStatistics, column: Column 
     if decision.role == "numeric" and column is not None and column.format is not None:
         texts = statistics.values or statistics.sample
         values = [value for value in map(column.format.number, texts) if value is not None]
-        return f"{min(values):.6g} to {max(values):.6g}" if values else ""
+        return f"{_plain(min(values))} to {_plain(max(values))}" if values else ""
     if statistics.numeric and decision.role != "category":
-        return f"{statistics.low:.6g} to {statistics.high:.6g}" if statistics.low <= statistics.high else ""
+        low, high = statistics.low, statistics.high
+        return f"{_plain(low)} to {_plain(high)}" if low <= high else ""
     if decision.role == "date":
         order = "" if column is None else column.date_order
         texts = [text for text in statistics.values or () if date_numbers(text, order) is not None]
