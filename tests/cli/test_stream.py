@@ -234,7 +234,7 @@ def test_a_stream_says_where_repeating_the_last_label_would_be_better(tmp_path, 
     for name, X in {"noise": rng.normal(size=300), "signal": runs + 0.01 * rng.normal(size=300)}.items():
         path = tmp_path / f"{name}.csv"
         path.write_text(
-            "x,y\n" + "".join(f"{x:.4f},{'no yes'.split()[y]}\n" for x, y in zip(X, runs, strict=True))
+            "x,y\n" + "".join(f"{x:.4f},{['no', 'yes'][y]}\n" for x, y in zip(X, runs, strict=True))
         )
         answer = CliRunner().invoke(app, ["stream", str(path), "--json", "--every", str(every)])
         assert answer.exit_code == 0

@@ -140,7 +140,7 @@ def best_class(
 
 @compiled_part
 def best_score(scores: Any) -> int:
-    """Return the class ``c`` of the highest score, of one score by its sign; for a tie ``−1 − c``, the first of equals."""
+    """Return the class ``c`` of the highest score, by its sign where there is one; for a tie ``−1 − c``."""
     classes = scores.shape[0]
     if classes == 1:
         return 1 if scores[0] > 0.0 else (0 if scores[0] < 0.0 else -1)
