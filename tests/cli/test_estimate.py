@@ -275,6 +275,32 @@ def test_random_labels_of_texts_are_not_predicted_above_chance(tmp_path, monkeyp
     assert right <= binom.ppf(0.999, rows, 0.5)
 
 
+@pytest.mark.parametrize("flags", ["", "--missing median --words counts", "--auto"])
+def test_random_labels_of_groups_are_not_predicted_above_chance(tmp_path, monkeypatch, flags):
+    """Rows of a group share their text, category, gaps and label: whatever sees a row of it knows the others."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(11)
+    accuracy, seen = [], []
+    for draw in range(3):
+        lines = ["text,colour,x0,x1,group,y"]
+        for group, label in enumerate(rng.permutation([0, 1] * 20).tolist()):
+            words = " ".join(f"w{word}" for word in rng.integers(0, 200, 8))
+            colour, gap = rng.choice(["red", "green", "blue"]), rng.random(2) < 0.3
+            for _ in range(5):
+                cells = [
+                    "" if empty else f"{value:.3f}"
+                    for empty, value in zip(gap, rng.normal(size=2), strict=True)
+                ]
+                lines.append(f"{words},{colour},{','.join(cells)},g{group},{label}")
+        (tmp_path / f"g{draw}.csv").write_text("\n".join(lines) + "\n")
+        command = f"g{draw}.csv --target y --text text {flags}"
+        accuracy.append(fit(f"{command} --groups group")["estimate"]["accuracy"])
+        seen.append(fit(f"{command} --drop group")["estimate"]["accuracy"])
+    judged = 8 if flags == "--auto" else 40  # groups that a figure comes from
+    assert np.mean(accuracy) <= binom.ppf(0.999, 3 * judged, 0.5) / (3 * judged)
+    assert np.mean(seen) > 0.9  # there is something to leak
+
+
 @pytest.mark.parametrize("way", [["--out-of-core", "--no-cache"], ["--engine", "local"]])
 def test_a_fit_that_holds_no_rows_prints_the_progressive_figure_of_its_first_pass(tmp_path, way):
     rng = np.random.default_rng(7)

@@ -226,6 +226,24 @@ def test_a_drifting_stream_is_no_trap_for_the_default(tmp_path):
     assert "leader" not in plain
 
 
+@pytest.mark.parametrize("every", [7, 1000])
+def test_a_stream_says_where_repeating_the_last_label_would_be_better(tmp_path, every):
+    rng = np.random.default_rng(3)
+    runs = np.repeat(rng.integers(0, 2, 20), 15)
+    told = {}
+    for name, X in {"noise": rng.normal(size=300), "signal": runs + 0.01 * rng.normal(size=300)}.items():
+        path = tmp_path / f"{name}.csv"
+        path.write_text(
+            "x,y\n" + "".join(f"{x:.4f},{['no', 'yes'][y]}\n" for x, y in zip(X, runs, strict=True))
+        )
+        answer = CliRunner().invoke(app, ["stream", str(path), "--json", "--every", str(every)])
+        assert answer.exit_code == 0
+        report = json.loads(answer.stdout.splitlines()[-1])
+        assert report["repeat_accuracy"] == round((runs[1:] == runs[:-1]).sum() / 300, 6)
+        told[name] = "repeating the label of the row before" in answer.stderr
+    assert told == {"noise": True, "signal": False}
+
+
 def test_scaling_is_for_tables_and_on_request_for_vectors(tmp_path):
     (tmp_path / "a.svm").write_text("".join(f"{k % 2} 1:{k % 5} 2:{k % 3}\n" for k in range(40)))
     (tmp_path / "a.csv").write_text("a,b,y\n" + "".join(f"{k % 5},{k % 3},{k % 2}\n" for k in range(40)))

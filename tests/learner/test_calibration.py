@@ -276,6 +276,15 @@ def test_running_calibration_needs_rows_and_forgets():
     assert running.probabilities([0.0, 1.0, 2.0]) is None
 
 
+def test_a_score_right_below_a_power_of_two_is_counted():
+    running = RunningCalibration()
+    for label in (0, 1) * 20:
+        for score in (np.nextafter(1.0, 0.0), -np.nextafter(1.0, 0.0), 0.5):
+            running.add([float(score)], label)
+    assert running.rows == 120
+    assert running.probabilities([0.9])[1] == pytest.approx(0.5, abs=0.05)
+
+
 def test_running_calibration_takes_scores_of_any_size():
     rng = np.random.default_rng(1)
     running = RunningCalibration(half_life=1 << 20)

@@ -107,7 +107,7 @@ def plain_nag(rule, X, labels, classes, order, *, joint=True, unit=1.0, weights=
         for c, sign in sides:
             rate = 1.0 / (np.sqrt(S[c, nonzero]) * M[c, nonzero]) / math.sqrt(length)
             run.W[c, nonzero] += sign * weight * tau * y * rate * x[nonzero]
-    run.S = np.stack([M, S], axis=-1)
+    run.S = np.stack([M, np.sqrt(S)], axis=-1)
     return run
 
 

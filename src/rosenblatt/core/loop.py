@@ -214,9 +214,11 @@ def learn(
             pair = class_pair(labels, i, c, hypotheses, scores)
             score, norm = scaled_score(geometry, scalars, pair.score), w_sqnorm(geometry, scalars)
             size = x_sqnorm_bound(geometry, example, weights, pair, x_sqnorm)
-            decision = decide(rule, pair, score, size, norm, scalars.updates, clock, real)
+            decision, unit = decide(rule, pair, score, size, norm, scalars.updates, clock, real), 1.0
             if bound_is_loose(geometry) and decision.tau != 0.0:
-                size = x_sqnorm_exact(geometry, rule, example, weights, scalars, pair, decision, size, weight)
+                size, unit = x_sqnorm_exact(
+                    geometry, rule, example, weights, scalars, pair, decision, size, weight
+                )
                 decision = decide(rule, pair, score, size, norm, scalars.updates, clock, real)
             if stop_before_update and (decision.mistake or decision.shrink != 1.0 or decision.tau != 0.0):
                 visited = np.int64(t)
@@ -229,7 +231,7 @@ def learn(
                 )
                 score *= decision.shrink
             if decision.tau != 0.0:
-                step_size = weight * decision.tau * (1.0 if real else pair.y)
+                step_size = weight * decision.tau * (1.0 if real else pair.y) * unit
                 scalars.updates += 1
                 updates += 1
                 move(geometry, rule, example, weights, scalars, c, pair, score, step_size)

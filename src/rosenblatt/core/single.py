@@ -14,6 +14,8 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from rosenblatt.core.geometry import OPERATIONS
+from rosenblatt.core.geometry.euclidean import EUCLIDEAN
 from rosenblatt.core.leader import GUESS_BITS
 from rosenblatt.core.ledger import ENTRY
 from rosenblatt.core.loop import learn
@@ -133,6 +135,13 @@ def best_class(
             score_row(rows, i, layout, average_offset, past)
             for c in range(classes):
                 scores[c] -= past[c]
+    return best_score(scores)
+
+
+@compiled_part
+def best_score(scores: Any) -> int:
+    """Return the class ``c`` of the highest score, by its sign where there is one; for a tie ``−1 − c``."""
+    classes = scores.shape[0]
     if classes == 1:
         return 1 if scores[0] > 0.0 else (0 if scores[0] < 0.0 else -1)
     best, tie = 0, False
@@ -235,6 +244,18 @@ def link_power(geometry: Any) -> float:
 @overload(link_power, strict=False, **INLINED)
 def _link_power(geometry: Any) -> Callable[..., float]:
     return (lambda geometry: geometry.p) if geometry.instance_class is PNorm else (lambda geometry: 0.0)
+
+
+def scores_as_predicted(geometry: Any) -> bool:
+    """Return whether the loop scores a row as it is predicted, before anything changes; evaluated at compile time."""
+    return OPERATIONS[type(geometry)].score_example is EUCLIDEAN.score_example
+
+
+@overload(scores_as_predicted, strict=False, **INLINED)
+def _scores_as_predicted(geometry: Any) -> Callable[..., bool]:
+    if OPERATIONS[geometry.instance_class].score_example is EUCLIDEAN.score_example:
+        return lambda geometry: True
+    return lambda geometry: False
 
 
 _learn = learn.compiled  # type: ignore[attr-defined]
@@ -363,19 +384,35 @@ def predict_then_learn(
     order, weight = visits
     p = link_power(geometry)
     W, average_offset, running, scores, totals, auxiliary, _ = state
-    classes = scores.shape[0]
+    classes, hypotheses = scores.shape[0], running.shape[0]
     layout = Layout(np.uint64(classes), np.uint64(W.shape[0] // classes - 1), bias_input)
     largest = largest_visited(rows.values, rows.starts, order)
     totals[0].max_sqnorm = max(totals[0].max_sqnorm, largest + bias_input * bias_input)
+    one = Visits(np.empty(1, order.dtype), np.empty(1))  # slices of the visits would count references
+    past, seen, factors = np.empty(classes), np.empty(classes), np.empty((2, classes))
     for t in range(order.shape[0]):
+        i = order[t]
+        one.order[0], one.weight[0] = i, weight[t]
         if t + 1 < order.shape[0]:
             prefetch_weights(rows, order[t + 1], classes, W)
             prefetch_weights(rows, order[t + 1], classes, average_offset)
             prefetch_weights(rows, order[t + 1], auxiliary.shape[0] // (W.shape[0] // classes), auxiliary)
+        if scores_as_predicted(geometry):  # the loop scores the row, once for predictions and update
+            if averaged or guesses.shape[1] > 1:
+                score_row(rows, i, layout, average_offset, past)
+            for c in range(classes):
+                scalars = running[min(c, hypotheses - 1)]
+                factors[0, c], factors[1, c] = scalars.scale, scalars.scale_sum
+            _learn(rule, geometry, rows, labels, one, bias_input, state, ledger, False)
+            for h in range(guesses.shape[1]):
+                mean = averaged if guesses.shape[1] == 1 else h == 1
+                for c in range(classes):
+                    seen[c] = scores[c] * factors[1, c] - past[c] if mean else scores[c] * factors[0, c]
+                guesses[t, h] = best_score(seen)
+            continue
         for h in range(guesses.shape[1]):
             mean = averaged if guesses.shape[1] == 1 else h == 1
             guesses[t, h] = best_class(
-                rows, order[t], layout, W, average_offset, running, auxiliary, mean, p, scores
+                rows, i, layout, W, average_offset, running, auxiliary, mean, p, scores
             )
-        one = Visits(order[t : t + 1], weight[t : t + 1])
         _learn(rule, geometry, rows, labels, one, bias_input, state, ledger, False)

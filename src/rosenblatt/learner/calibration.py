@@ -382,6 +382,7 @@ class RunningCalibration:
                 self._widen(c, abs(score))
             outcome = label == (1 if len(columns) == 1 else c)
             at = int((score / (self._limit[c] or 1.0) + 1.0) * self.GROUPS)
+            at = min(at, 2 * self.GROUPS - 1)  # the sum rounds up for a score right below the limit
             self._counts[c][outcome][at] += 1.0
             self._sums[c][outcome][at] += score
         self.rows += 1

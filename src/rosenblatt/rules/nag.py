@@ -65,24 +65,23 @@ class NAG(NamedTuple):
             raise ValueError(f"power must be in [1, 2], got {self.power!r}")
 
     def geometry(self) -> CoordinateRates:
-        """Return the geometry: every weight has ``M`` and ``S``."""
+        """Return the geometry: every weight has ``M`` and ``√S``."""
         return CoordinateRates((0.0, 0.0))
 
     def add_gradient(self, numbers: Any, weight: float, gradient: float) -> Any:
-        """Return ``M`` and ``S`` of a weight after an example with this derivative of the loss by it."""
-        largest, squares = numbers
-        return largest, squares + gradient * gradient
+        """Return ``M`` and ``√S`` of a weight after an example with this derivative of the loss by it."""
+        largest, root = numbers
+        return largest, math.sqrt(root * root + gradient * gradient)
 
     def rate(self, numbers: Any) -> float:
         """Return ``1/(√S M)``, zero for a weight without gradients."""
-        largest, squares = numbers
-        product = math.sqrt(squares) * largest
-        return 1.0 / product if product > 0.0 else 0.0
+        largest, root = numbers
+        return 1.0 / (root * largest) if root * largest > 0.0 else 0.0
 
     def possible(self, numbers: Any) -> Any:
-        """Return which weights can have such numbers: ``S ≥ 0``, and none without an ``M``."""
-        largest, squares = numbers
-        return (squares >= 0.0) & ((squares == 0.0) | (largest > 0.0))
+        """Return which weights can have such numbers: ``√S ≥ 0``, and none without an ``M``."""
+        largest, root = numbers
+        return (root >= 0.0) & ((root == 0.0) | (largest > 0.0))
 
 
 @rule(NAG)
@@ -93,7 +92,7 @@ def step(nag: NAG, seen: Seen) -> tuple[float, float]:
         return NO_SHRINK, 0.0
     p, size = nag.power, seen.x_sqnorm
     if size == 0.0:
-        return NO_SHRINK, p * error ** (p - 1.0)
+        return NO_SHRINK, 2.0 * error if p == 2.0 else p * error ** (p - 1.0)
     if p == 2.0:
         return NO_SHRINK, -error * math.expm1(-2.0 * nag.eta * size) / size
     if p == 1.0:

@@ -47,24 +47,23 @@ class NAGLogistic(NamedTuple):
             raise ValueError(f"eta must be above 0 and finite, got {self.eta!r}")
 
     def geometry(self) -> CoordinateRates:
-        """Return the geometry: every weight has the largest value and the sum of squared gradients."""
+        """Return the geometry: every weight has the largest value and the root of the sum of squared gradients."""
         return CoordinateRates((0.0, 0.0))
 
     def add_gradient(self, numbers: Any, weight: float, gradient: float) -> Any:
-        """Return ``M`` and ``S`` of a weight after an example with this derivative of the loss by it."""
-        largest, squares = numbers
-        return largest, squares + gradient * gradient
+        """Return ``M`` and ``√S`` of a weight after an example with this derivative of the loss by it."""
+        largest, root = numbers
+        return largest, math.sqrt(root * root + gradient * gradient)
 
     def rate(self, numbers: Any) -> float:
         """Return ``1/(√S M)``, zero for a weight without gradients."""
-        largest, squares = numbers
-        product = math.sqrt(squares) * largest
-        return 1.0 / product if product > 0.0 else 0.0
+        largest, root = numbers
+        return 1.0 / (root * largest) if root * largest > 0.0 else 0.0
 
     def possible(self, numbers: Any) -> Any:
-        """Return which weights can have such numbers: ``S ≥ 0``, and none without an ``M``."""
-        largest, squares = numbers
-        return (squares >= 0.0) & ((squares == 0.0) | (largest > 0.0))
+        """Return which weights can have such numbers: ``√S ≥ 0``, and none without an ``M``."""
+        largest, root = numbers
+        return (root >= 0.0) & ((root == 0.0) | (largest > 0.0))
 
 
 @rule(NAGLogistic)

@@ -416,12 +416,16 @@ class RowsLearner:
             X = self._scaled_and_counted(X)
             first = self._first_part(y.size)
             for begin, end in ((0, first), (first, y.size)):
-                self._add_scores(X[begin:end], y[begin:end])
+                if begin == end:
+                    continue
+                self._add_scores(_rows_between(X, begin, end), y[begin:end])
                 for from_begin, to in self._stretches(y[begin:end]):
                     start, stop = begin + from_begin, begin + to
                     new = self.add_class_if_new(y[start])
                     own = None if weight is None else weight[start:stop]
-                    part = X[start:stop] if stop == y.size else _narrowed(X[start:stop])
+                    part = _rows_between(X, start, stop)
+                    if stop < y.size:
+                        part = _narrowed(part)
                     guesses = self._guesses(self._fitted(part), y[start:stop], own)
                     labels = np.searchsorted(self.learner.classes, y[start:stop])
                     right[start:stop] = self._chosen(guesses, labels, own) == labels
@@ -715,6 +719,14 @@ def _part(rows: Rows, start: int, stop: int) -> Rows:
     lo, hi = int(starts[start]), int(starts[stop])  # type: ignore[index]
     own = starts[start : stop + 1] - starts[start]  # type: ignore[index]
     return Rows(values[lo:hi], indices[lo:hi], own)  # type: ignore[index]
+
+
+def _rows_between(X: Any, start: int, stop: int) -> Any:
+    """Return ``X[start:stop]`` without a copy of the values."""
+    if isinstance(X, np.ndarray) or (start == 0 and stop == X.shape[0]):
+        return X[start:stop] if isinstance(X, np.ndarray) else X
+    lo, hi = X.indptr[start], X.indptr[stop]
+    return sparse_rows(X.data[lo:hi], X.indices[lo:hi], X.indptr[start : stop + 1] - lo, X.shape[1])
 
 
 def _narrowed(X: Any) -> Any:

@@ -237,6 +237,9 @@ class _Run:
         self.right = 0
         self.recent = 0
         self.numbers_noted = False
+        # Rows of this run with the label of the row before, which is ``label_before`` for the next one.
+        self.repeats = 0
+        self.label_before: Any = None
         self.first_index: int | None = None  # of the rows learned from, in LIBSVM text
 
     def all(self) -> None:
@@ -251,7 +254,10 @@ class _Run:
             while at < batch.lines.size:
                 stop = min(batch.lines.size, at + self.every - (self.rows - self.reported))
                 weight = None if batch.weight is None else batch.weight[at:stop]
-                right = self.learner.progress(batch.X[at:stop], batch.y[at:stop], weight)
+                labels = batch.y[at:stop]
+                right = self.learner.progress(batch.X[at:stop], labels, weight)
+                self.repeats += int((labels[1:] == labels[:-1]).sum()) + int(labels[0] == self.label_before)
+                self.label_before = labels[-1]
                 self.rows += stop - at
                 self.right += int(right.sum())
                 self.recent += int(right.sum())
@@ -269,6 +275,7 @@ class _Run:
             "accuracy": round((self.right_before + self.right) / max(self.before + self.rows, 1), 6),
             "recent_accuracy": round(self.recent / max(since, 1), 6),
             "recent_rows": since,
+            "repeat_accuracy": round(self.repeats / max(self.rows, 1), 6),
             "mistakes": int(self.learner.learner.mistakes),
             "updates": int(self.learner.learner.updates),
             "classes": len(self.learner.labels),
@@ -318,6 +325,12 @@ class _Run:
         """Report what came after the last report."""
         if self.rows > self.reported or not self.reported:
             self.report()
+        if self.repeats > self.right:
+            note(
+                f"repeating the label of the row before would be right on {share(self.repeats / self.rows)} of these "
+                f"rows, which is more than {share(self.right / self.rows)}: if that label is known in time, make it a "
+                "column"
+            )
 
     def _write(self) -> None:
         if self.model is not None and self.rows:

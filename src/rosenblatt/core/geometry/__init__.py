@@ -106,10 +106,11 @@ def _bound_is_loose(geometry: Any) -> Callable[..., Any]:
 def x_sqnorm_exact(
     geometry: Any, rule: Any, example: Example, weights: Weights, scalars: Any, pair: Any, decision: Any, bound: float,
     weight: float,
-) -> float:  # fmt: skip
-    """Return the squared norm of the example as the rule reads it, given its decision for the bound.
+) -> tuple[float, float]:  # fmt: skip
+    """Return the squared norm of the example as the rule reads it, and the unit of the rule's step.
 
-    ``weight`` is that of the visit. With a rate for every weight the gradients of the example are added on the way.
+    ``decision`` is that for the bound, ``weight`` that of the visit. With a rate for every weight the gradients of the
+    example are added on the way, and the unit is the factor that the rates of an example have in common.
     """
     raise RuntimeError("x_sqnorm_exact runs inside compiled loops only")
 

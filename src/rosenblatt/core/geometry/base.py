@@ -50,6 +50,6 @@ class Operations(NamedTuple):
     w_sqnorm: Callable[..., float]
     x_sqnorm_bound: Callable[..., float]
     bound_is_loose: bool  # then x_sqnorm_exact is computed for examples that the rule would update by
-    x_sqnorm_exact: Callable[..., float]
+    x_sqnorm_exact: Callable[..., tuple[float, float]]
     shrink_weights: Callable[..., None]
     move: Callable[..., None]

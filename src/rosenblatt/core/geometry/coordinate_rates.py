@@ -34,13 +34,17 @@ def x_sqnorm_along_rates(
     geometry: Any, rule: Any, example: Any, weights: Any, scalars: Any, pair: Any, decision: Any, bound: Any,
     weight: Any,
 ) -> Any:  # fmt: skip
-    """Add the gradients of the example to the numbers of its weights, and return ``x·Dx`` times the visit's weight."""
+    """Add the gradients of the example to the numbers of its weights.
+
+    Return ``x·Dx`` times the visit's weight, and ``1/‖x/max‖``.
+    """
     gradient = -weight * decision.tau * pair.y
     total, length = add_gradients(geometry, rule, example, weights, scalars, np.uint64(pair.target), gradient)
     if pair.rival >= 0:
         more = add_gradients(geometry, rule, example, weights, scalars, np.uint64(pair.rival), -gradient)
         total, length = total + more[0], length + more[1]
-    return weight * total / math.sqrt(length) if length > 0.0 else 0.0
+    unit = 1.0 / math.sqrt(length) if length > 0.0 else 0.0
+    return weight * total * unit, unit
 
 
 @compiled_part
@@ -88,32 +92,10 @@ def add_gradient_to(
 def move(
     geometry: Any, rule: Any, example: Any, weights: Any, scalars: Any, c: Any, pair: Any, score: Any, step: Any
 ) -> None:  # fmt: skip
-    """Add ``τ y Dx`` to the weights."""
-    length = length_in_largest(geometry, example, np.uint64(pair.target), weights.auxiliary)
+    """Add ``τ y Dx`` to the weights; the step includes the factor of all rates, ``1/‖x/max‖``."""
+    move_along_rates(geometry, rule, example, weights, scalars, np.uint64(pair.target), step)
     if pair.rival >= 0:
-        length += length_in_largest(geometry, example, np.uint64(pair.rival), weights.auxiliary)
-    if length > 0.0:
-        along = step / math.sqrt(length)
-        move_along_rates(geometry, rule, example, weights, scalars, np.uint64(pair.target), along)
-        if pair.rival >= 0:
-            move_along_rates(geometry, rule, example, weights, scalars, np.uint64(pair.rival), -along)
-
-
-@compiled_part
-def length_in_largest(geometry: Any, example: Any, c: Any, auxiliary: Any) -> float:
-    """Return ``Σ (xᵢ/maxᵢ)²`` for class ``c``."""
-    rows, i, layout = example
-    length = 0.0
-    if layout.bias_input != 0.0:
-        part = layout.bias_input / auxiliary[first_number(geometry, bias_index(rows, layout, c))]
-        length += part * part
-    start, stop = extent(rows, i, layout)
-    for k in range(start, stop):
-        if rows.values[k] != 0.0:
-            at = weight_index(rows, start, k, layout, c)
-            part = float(rows.values[k]) / auxiliary[first_number(geometry, at)]
-            length += part * part
-    return length
+        move_along_rates(geometry, rule, example, weights, scalars, np.uint64(pair.rival), -step)
 
 
 @compiled_part

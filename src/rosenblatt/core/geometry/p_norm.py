@@ -58,8 +58,8 @@ def x_sqnorm_by_powers(
     geometry: Any, rule: Any, example: Any, weights: Any, scalars: Any, pair: Any, decision: Any, bound: Any,
     weight: Any,
 ) -> Any:  # fmt: skip
-    """Return ``(p−1)‖x‖_p²``."""
-    return x_sqnorm_in_p_norm(geometry, example, pair)
+    """Return ``(p−1)‖x‖_p²`` and one."""
+    return x_sqnorm_in_p_norm(geometry, example, pair), 1.0
 
 
 @compiled_part

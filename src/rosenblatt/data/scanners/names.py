@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.scanners.compiled import as_bytes, compiled, inlined
 from rosenblatt.data.scanners.decimals import EIGHT, ONE, TWO, ULL, at
-from rosenblatt.data.scanners.wide import WINDOW, word
+from rosenblatt.data.scanners.wide import WINDOW, prefetch, word
 
 
 def _crc_tables() -> NDArray[np.uint32]:
@@ -28,7 +28,9 @@ ALL_ONES = np.uint32(0xFFFFFFFF)
 BYTE, WORD_BYTE = np.uint32(0xFF), ULL(0xFF)
 EIGHT_BITS = np.uint32(8)
 THREE = ULL(3)
-SHORT = 24  # longest row sorted by insertion
+SHORT_BITS, LARGEST_KEY = 7, 2**31 - 1
+SHORT = 1 << SHORT_BITS  # longest row sorted by counting smaller keys
+AHEAD = 8  # names whose slots are loaded before they are looked up
 NO_ROWS = np.empty(0, np.intp)
 
 
@@ -136,6 +138,11 @@ def lookup_names(
     """
     mask = ULL(slots.shape[0] // 4 - 1)
     for i in range(first, names.shape[0]):
+        if (
+            i + 2 * AHEAD < names.shape[0]
+        ):  # the table is larger than a cache: ask for slots early, then for names
+            prefetch(slots, SLOT * (ULL(crcs[i + 2 * AHEAD]) & mask))
+            prefetch(arena, ULL(slots[SLOT * (ULL(crcs[i + AHEAD]) & mask) + TWO]))
         name, crc = names[i], crcs[i]
         slot = SLOT * (ULL(crc) & mask)
         number: Any = np.int64(-1)
@@ -222,15 +229,20 @@ def sort_and_sum(
 
 @compiled
 def _sort(indices: Any, values: Any, largest: int, workspace: Any, counts: Any) -> None:
-    """Sort a row by index: radix sort of eight bits at a time, or insertion sort where it is short."""
+    """Sort a row by index: by the number of smaller keys where it is short, else eight bits at a time."""
     n = indices.size
-    if n <= SHORT:
-        for k in range(1, n):
-            index, value, j = indices[k], values[k], k
-            while j > 0 and indices[j - 1] > index:
-                indices[j], values[j] = indices[j - 1], values[j - 1]
-                j -= 1
-            indices[j], values[j] = index, value
+    before = workspace[2].view(np.float64)
+    for k in range(n):
+        before[k] = values[k]
+    if n <= SHORT and largest < LARGEST_KEY >> SHORT_BITS:
+        keys = workspace[0].view(np.int32)
+        for k in range(n):
+            keys[k] = (indices[k] << SHORT_BITS) | k
+        for k in range(n):
+            key, smaller = keys[k], np.int32(0)
+            for j in range(n):
+                smaller += np.int32(keys[j] < key)
+            indices[smaller], values[smaller] = key >> SHORT_BITS, before[k]
         return
     here, there = workspace[0], workspace[1]
     for k in range(n):
@@ -250,9 +262,6 @@ def _sort(indices: Any, values: Any, largest: int, workspace: Any, counts: Any) 
         here, there = there, here
         largest >>= 8
         shift += 8
-    before = workspace[2].view(np.float64)
-    for k in range(n):
-        before[k] = values[k]
     for k in range(n):
         indices[k], values[k] = here[k] >> 32, before[here[k] & 0xFFFFFFFF]
 

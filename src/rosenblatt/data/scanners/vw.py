@@ -30,7 +30,15 @@ from rosenblatt.data.scanners.decimals import (
     plain_decimal,
 )
 from rosenblatt.data.scanners.names import ALL_ONES, namespace_crc, update_crc, update_crc_wide
-from rosenblatt.data.scanners.wide import MASK, WINDOW, ends_of_names, equal_to, first_bit, not_digits
+from rosenblatt.data.scanners.wide import (
+    MASK,
+    WINDOW,
+    bits_in,
+    ends_of_names,
+    equal_to,
+    first_bit,
+    not_digits,
+)
 
 # Errors of a line; data/vw.py has their messages.
 NO_BAR, SEVERAL_LABELS, LABEL_NOT_FINITE, BAD_IMPORTANCE, HAS_BASE = 1, 2, 3, 4, 5
@@ -442,16 +450,26 @@ def scan_vw_lines(
 def count_rows_and_names(text: Any) -> tuple[int, int, int, int]:
     """Count line ends and bars; return with them upper bounds of the features and of those without a name.
 
-    A feature follows a space or a bar; one without a name begins with a colon.
+    A feature follows white space or a bar; one without a name begins with a colon.
     """
     rows = bars = spaces = anonymous = 0
-    for byte in text:
-        rows += byte == 10
-        bars += byte == 124
-        spaces += (byte == 32) | (byte - np.uint8(9) < 5)
-    before, after = text[:-1], text[1:]
-    for k in range(after.size):
-        anonymous += (after[k] == 58) & ((before[k] == 32) | (before[k] - np.uint8(9) < 5))
+    p, after_space = ULL(0), ULL(0)
+    while np.int64(p) <= text.size - WINDOW:
+        bar, colon = equal_to(text, p, 124), equal_to(text, p, 58)
+        space = ends_of_names(text, p) & ~(bar | colon)
+        rows += np.int64(bits_in(equal_to(text, p, 10)))
+        bars += np.int64(bits_in(bar))
+        spaces += np.int64(bits_in(space))
+        anonymous += np.int64(bits_in(colon & (space << ONE | after_space)))
+        after_space = space >> ULL(MASK - 1)
+        p += ULL(MASK)
+    for q in range(np.int64(p), text.size):
+        c = at(text, q)
+        rows += c == 10
+        bars += c == 124
+        anonymous += c == 58 and after_space != 0
+        after_space = ULL(c == 32 or 9 <= c <= 13)
+        spaces += np.int64(after_space)
     return rows, bars, bars + spaces, anonymous
 
 

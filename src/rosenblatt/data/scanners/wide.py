@@ -18,6 +18,7 @@ WINDOW = 80 if sys.byteorder == "little" else 1 << 62  # big-endian loops read b
 
 BYTE, BIT = ir.IntType(8), ir.IntType(1)
 WORD = ir.IntType(64)
+POINTER = BYTE.as_pointer()
 BYTES = ir.VectorType(BYTE, MASK)
 WIDE_BYTES = ir.VectorType(BYTE, WIDE)
 
@@ -146,3 +147,18 @@ def ends_of_names(typing: Any, text: Any, p: Any) -> Any:
         return _as_mask(builder, ends)
 
     return types.uint64(text, p), emit
+
+
+@intrinsic
+def prefetch(typing: Any, array: Any, index: Any) -> Any:
+    """Prefetch one element; it reads nothing and can never fault."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = builder.bitcast(_address(context, builder, signature, arguments), POINTER)
+        flag = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [POINTER, flag, flag, flag])
+        function = builder.module.declare_intrinsic("llvm.prefetch", (POINTER,), kind)
+        builder.call(function, [address, flag(0), flag(3), flag(1)])  # to read, into L1, data
+        return context.get_dummy_value()
+
+    return types.void(array, index), emit

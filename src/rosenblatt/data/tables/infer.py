@@ -690,6 +690,15 @@ def _groups_only(statistics: ColumnStatistics) -> bool:
     return not any("," in text or "." in text for text in statistics.values or statistics.sample)
 
 
+def _plain(number: float) -> str:
+    """Return a number as a person writes it: an integer in full, others with six digits.
+
+    >>> _plain(1033222.0), _plain(0.1234567), _plain(1e300)
+    ('1033222', '0.123457', '1e+300')
+    """
+    return f"{number:.0f}" if abs(number) < 1e15 and number == int(number) else f"{number:.6g}"
+
+
 def summary_of(decision: Decision, statistics: ColumnStatistics, column: Column | None) -> str:
     """Describe the values of a column: a range, levels, or how many words."""
     if decision.role == "index" or not statistics.present:
@@ -725,10 +734,7 @@ def _range(low: float, high: float) -> str:
     >>> _range(20230105, 20240105), _range(0.5, 1e300)
     ('20230105 to 20240105', '0.5 to 1e+300')
     """
-    if not low <= high:
-        return ""
-    whole = max(-low, high) < 1e15 and low == round(low) and high == round(high)
-    return f"{low:.0f} to {high:.0f}" if whole else f"{low:.6g} to {high:.6g}"
+    return f"{_plain(low)} to {_plain(high)}" if low <= high else ""
 
 
 def _levels(texts: list[str]) -> str:
