@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from rosenblatt import rules
 from rosenblatt.learner import Learner
+from rosenblatt.streams import online
 from rosenblatt.streams.online import OnlineLearner
 from rosenblatt.streams.rows_learner import RowsLearner, as_wide
 
@@ -500,3 +501,17 @@ def test_new_classes_in_the_first_rows_copy_only_the_weights_of_features_so_far(
     assert block.learner.n_features >= n
     one_by_one = [bool(single.progress(X[i : i + 1], y[i : i + 1])[0]) for i in range(100)]
     assert right[:100].tolist() == one_by_one
+
+
+def test_a_growing_vocabulary_reads_no_example_of_numbers_in_python(monkeypatch):
+    learner = OnlineLearner()
+    for label in ("no", "yes"):
+        learner.learn_one({label: 1.0}, label)
+
+    def refuse(example):
+        raise AssertionError(f"{example} was read in Python")
+
+    monkeypatch.setattr(online, "flattened", refuse)
+    for first in range(0, 5000, 250):
+        learner.learn_one({f"w{k}": 1.0 for k in range(first, first + 250)}, "yes")
+    assert len(learner.names) == 5002
