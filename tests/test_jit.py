@@ -12,7 +12,7 @@ import pytest
 from llvmlite import binding
 
 from rosenblatt import jit
-from rosenblatt.core.sums import how_many_differ
+from rosenblatt.core.sums import count_different
 from rosenblatt.data.scanners.compiled import CODE as SCANNERS
 from rosenblatt.jit import CODE, FASTMATH, CodeCache, exactly_compiled, exactly_compiled_part
 
@@ -155,7 +155,7 @@ def test_damaged_code_is_not_loaded(monkeypatch, tmp_path):
     monkeypatch.setenv("ROSENBLATT_SHIPPED_CODE", "off")
 
     def compiled_again():
-        return CODE.compiled(how_many_differ.py_func)
+        return CODE.compiled(count_different.py_func)
 
     for dtype in (np.float64, np.float32):
         assert compiled_again()(np.array([1, 2, 3], dtype), 2.0) == 2

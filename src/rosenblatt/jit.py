@@ -1,13 +1,13 @@
-"""Compilation of loops: numba's options, and machine code on disk.
+"""Compilation of loops: numba's options, and the cache of machine code on disk.
 
 Numba recognises stale code by the file that defines a loop, but a loop also depends on functions in other files. So
 machine code is stored in a folder named after everything it depends on: the content of all those files and the versions
-of numba and llvmlite. Code of another version is never loaded. A loop that is called is looked for in three places:
+of numba and llvmlite. Code of another version is never loaded. When a loop is called, its code comes from
 
-1. the user's cache, with code compiled for exactly this CPU (``rosenblatt warmup`` fills it);
+1. the user's cache, which holds code for exactly this CPU (``rosenblatt warmup`` fills it); else from
 2. the folder of this package, with code that was compiled when the package was built, for every CPU that has the level
-   :data:`SHIPPED_LEVEL`;
-3. nowhere: it is compiled, and stored in the user's cache. That is logged (WARNING), since it takes seconds.
+   :data:`SHIPPED_LEVEL`; else
+3. the loop is compiled, which takes seconds, and stored in the user's cache. The first time is logged as a warning.
 
 Sums run in the order they are written, or in vectors that have the same number of lanes on every CPU from that level on
 (core/simd.py), so that shipped code and code compiled here give the same bits.
@@ -32,7 +32,7 @@ import numba
 from llvmlite import binding
 from numba.core import event
 
-try:  # internal names of numba: where a version has others, its own cache is used and nothing is shipped
+try:  # internal names of numba; where its version has others, numba's own cache is used and nothing is shipped
     from numba.core.caching import NullCache as _NoCache
     from numba.core.compiler import CompileResult
     from numba.core.dispatcher import Dispatcher
@@ -48,7 +48,7 @@ LOG = logging.getLogger(__name__)
 # divides such a sum among as many lanes as suit the CPU, so its bits would differ between CPUs. Sums that must be fast
 # are written with a fixed number of lanes (core/simd.py).
 FASTMATH = {"nsz", "contract", "arcp"}
-# A constant: stored code that calls `np.iinfo` would load numba's linear algebra with it, 0.1 s.
+# Not `np.iinfo`: loading stored code that calls it would import numba's linear algebra, which takes 0.1 s.
 LARGEST_INT64 = 2**63 - 1
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -69,7 +69,7 @@ LEVELS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 ARCHITECTURE = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
 SHIPPED_LEVEL, LEVEL_CPU_NAME, LEVEL_FEATURES = LEVELS.get(ARCHITECTURE, ("", "", ()))
-VECTOR_BYTES, NARROW_VECTOR_BYTES = 32, 16  # of x86-64 from v3 on; of any other CPU: SSE2, NEON
+VECTOR_BYTES, NARROW_VECTOR_BYTES = 32, 16  # of x86-64 from level v3 on, and of any other CPU (SSE2, NEON)
 
 
 @cache
@@ -91,7 +91,7 @@ def vector_bytes() -> int:
 
 
 def level_environment() -> dict[str, str]:
-    """Return the environment in which numba compiles for the shipped level, whatever this CPU can do."""
+    """Return the environment variables with which numba compiles for the shipped level and not for this CPU."""
     return {"NUMBA_CPU_NAME": LEVEL_CPU_NAME, "NUMBA_CPU_FEATURES": ""}
 
 
@@ -113,7 +113,7 @@ class CodeCache:
                     loop = numba.njit(**options)(function)
             return loop
         loop = numba.njit(**options)(function)
-        # A closure depends on more than the files of the package, and a function of others is not in our key.
+        # The key covers the files of this package: neither the values of a closure nor the functions of others.
         if isinstance(loop, Dispatcher) and function.__closure__ is None and _is_ours(function):
             loop._cache = LoopCache(self, function)  # type: ignore[attr-defined]
         return loop
@@ -177,7 +177,7 @@ class LoopCache(_NoCache):  # type: ignore[misc]
         """Return the stored code for a signature, or None."""
         # What code calls when it runs. `target_context.refresh()` would also load what compiling needs: 0.2 s.
         rtsys.initialize(target_context)
-        for folder, key in self._places(sig, target_context.codegen()):
+        for folder, key in self._folders_with_keys(sig, target_context.codegen()):
             path = self._path(folder, key)
             try:
                 stored_key, payload = pickle.loads(path.read_bytes())
@@ -185,7 +185,7 @@ class LoopCache(_NoCache):  # type: ignore[misc]
                     return CompileResult._rebuild(target_context, *payload)
             except FileNotFoundError:
                 continue
-            except Exception as error:  # a damaged file is as good as none
+            except Exception as error:  # a damaged file counts as missing
                 LOG.info("%s cannot be loaded: %s", path, error)
         return None
 
@@ -196,7 +196,7 @@ class LoopCache(_NoCache):  # type: ignore[misc]
         library, *rest = result._reduce()
         if isinstance(rest[5], str):
             rest[5] = ""  # the annotated source, for inspection only: large, with paths of this machine
-        folder, key = next(iter(self._places(sig, result.codegen)))
+        folder, key = next(iter(self._folders_with_keys(sig, result.codegen)))
         path = self._path(folder, key)
         temporary = path.with_name(f"{uuid.uuid4().hex}.tmp")
         try:
@@ -208,7 +208,7 @@ class LoopCache(_NoCache):  # type: ignore[misc]
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
 
-    def _places(self, sig: Any, codegen: Any) -> Iterator[tuple[Path, tuple[Any, ...]]]:
+    def _folders_with_keys(self, sig: Any, codegen: Any) -> Iterator[tuple[Path, tuple[Any, ...]]]:
         """Yield the folders with code for this CPU, each with the key that a file in it must have."""
         signature = tuple(sig) if isinstance(sig, tuple) else sig
         shipped_key = (signature, SHIPPED_LEVEL, self._bytecode)

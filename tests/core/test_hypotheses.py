@@ -58,8 +58,8 @@ def test_blocks_change_no_vote(dense, monkeypatch):
     fresh = rng.integers(-3, 4, size=(37, 7)).astype(float)  # four blocks of eight and a shorter one
     fresh = fresh if dense else csr_array(fresh)
     at_once = learner.scores(fresh, "voted")
-    monkeypatch.setattr(hypotheses, "VOTE_BLOCK", 0)
-    monkeypatch.setattr(hypotheses, "SPARSE_VOTE_BLOCK", 0)
+    monkeypatch.setattr(hypotheses, "MAX_PRODUCTS", 0)
+    monkeypatch.setattr(hypotheses, "MAX_SPARSE_PRODUCTS", 0)
     assert np.array_equal(learner.scores(fresh, "voted"), at_once)
 
 

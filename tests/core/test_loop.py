@@ -81,7 +81,7 @@ def test_a_ledger_that_fills_up_in_the_middle_of_a_pass_changes_nothing(monkeypa
     whole = Learner(multi_class=multi_class)
     whole.learn(X, labels)
     monkeypatch.setattr(learner_module, "LEDGER_AT_ONCE", 1)
-    monkeypatch.setattr("rosenblatt.core.ledger.FEWEST_LINES", 1)
+    monkeypatch.setattr("rosenblatt.core.ledger.MIN_CAPACITY", 1)
     pieces = Learner(multi_class=multi_class)
     pieces.learn(X, labels)
     assert np.array_equal(whole.ledger.entries, pieces.ledger.entries)

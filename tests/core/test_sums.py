@@ -11,7 +11,7 @@ from rosenblatt.core.sums import (
     add_dense,
     add_dense_binary,
     add_sparse,
-    how_many_differ,
+    count_different,
     largest_sqnorm,
     tally_sparse,
 )
@@ -53,4 +53,4 @@ def test_a_value_that_is_not_binary_is_seen(odd):
     X = np.array([[0.0, 1.0, 1.0], [1.0, odd, 0.0]])
     strange = add_dense_binary(X.reshape(-1), np.array([0, 1]), np.empty(0), np.zeros(6), 2)
     assert strange != 0.0
-    assert how_many_differ(np.array([1.0, odd]), 1.0) == 1
+    assert count_different(np.array([1.0, odd]), 1.0) == 1

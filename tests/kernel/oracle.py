@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.core.kernel_loop import drawn_slot
+from rosenblatt.core.kernel_loop import random_slot
 from rosenblatt.rules import Seen, step
 
 
@@ -131,7 +131,7 @@ def _room_for(run: PlainKernelRun, i: int, moves: list, spent: Forgetting) -> np
             slot = (
                 min(range(spent.budget), key=lambda s: spent.since[run.order[s]])
                 if spent.forget == "oldest"
-                else drawn_slot(spent.seed, run.forgotten, spent.budget)
+                else random_slot(spent.seed, run.forgotten, spent.budget)
             )
             _forget(run, run.order[slot], i, moves, spent)
             run.order[slot] = i

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernel.test_exact import MODES, whole_numbers
 
-from rosenblatt.core.kernel_loop import DAMAGE, largest_within
+from rosenblatt.core.kernel_loop import DAMAGE, largest_factor
 from rosenblatt.kernel import KernelPerceptron
 from rosenblatt.learner.kernel import KernelLearner
 from rosenblatt.proofs.bounds import signed_margins
@@ -116,7 +116,7 @@ def test_the_forgetron_competes_with_every_small_function():
     more=st.floats(1e-6, 1.0),
 )
 def test_no_larger_shrink_factor_is_allowed(square, line, allowed, more):
-    phi = largest_within(square, line, allowed)
+    phi = largest_factor(square, line, allowed)
     assert 0.0 < phi <= 1.0
     assert square * phi**2 + line * phi <= allowed * (1 + 1e-9)
     larger = min(phi * (1 + more), 1.0)

@@ -1,4 +1,4 @@
-"""A pass by several threads is the pass of one, to the last bit."""
+"""An epoch by several threads is that of one thread, to the last bit."""
 
 import numpy as np
 import pytest
@@ -7,17 +7,18 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from rosenblatt import rules
-from rosenblatt.learner import Learner, speculative
+from rosenblatt.learner import Learner
+from rosenblatt.learner import learner as driver
 
 NAMES = sorted(rules.BY_NAME)
 
 
 @pytest.fixture(autouse=True)
 def parts_of_any_size(monkeypatch):
-    monkeypatch.setattr(speculative, "MIN_NUMBERS", 1)
+    monkeypatch.setattr(driver, "MIN_NUMBERS", 1)
 
 
-def told_apart(seed, rows, features, classes, wrong):
+def labelled_rows(seed, rows, features, classes, wrong):
     """Return integer rows whose sums are exact, and labels of a hidden model, some of them wrong."""
     rng = np.random.default_rng(seed)
     X = rng.integers(-3, 4, (rows, features)).astype(float)
@@ -53,7 +54,7 @@ def same_run(one, other):
 def test_threads_change_nothing(
     seed, rule, classes, wrong, threads, sparse, ovr, ledger, shuffle, bias, weight
 ):
-    X, y = told_apart(seed, 120, 4, classes, wrong)
+    X, y = labelled_rows(seed, 120, 4, classes, wrong)
     X[60::20] = 0.0  # without a bias nothing moves for them, and they are mistakes
     X = csr_array(X) if sparse else X
     own = {"multi_class": "ovr" if ovr else "joint", "keep_ledger": ledger, "fit_intercept": bias}
@@ -63,41 +64,41 @@ def test_threads_change_nothing(
     same_run(alone, many)
 
 
-def test_what_others_saw_stands_when_nothing_moved(monkeypatch):
-    X, y = told_apart(0, 1000, 5, 2, 0.0)
+def test_results_of_other_threads_are_used_where_nothing_was_updated(monkeypatch):
+    X, y = labelled_rows(0, 1000, 5, 2, 0.0)
     learner = Learner(keep_ledger=False)
     learner.train(X, y, max_iter=1000, shuffle=False)
     assert learner.converged
     sizes = []
-    plain = speculative.learn
+    plain = driver.learn
 
-    def learn(rule, geometry, rows, truth, visits, unit, state, ledger, still):
-        made = plain(rule, geometry, rows, truth, visits, unit, state, ledger, still)
-        sizes.append((still, visits.order.size, made))
+    def learn(rule, geometry, rows, labels, visits, bias_input, state, ledger, stop_before_update):
+        made = plain(rule, geometry, rows, labels, visits, bias_input, state, ledger, stop_before_update)
+        sizes.append((stop_before_update, visits.order.size, made))
         return made
 
-    monkeypatch.setattr(speculative, "learn", learn)
+    monkeypatch.setattr(driver, "learn", learn)
     before = learner.clock
     learner.train(X, y, max_iter=1, shuffle=False, threads=4)
     assert sorted(sizes) == [(False, 250, 250), *[(True, 250, 250)] * 3]
     assert learner.clock == before + 1000
 
 
-def test_what_others_saw_is_thrown_away_when_something_moved(monkeypatch):
-    """The first row turns everything round, so that what lies ahead looks right only before it."""
+def test_results_of_other_threads_are_discarded_after_an_update(monkeypatch):
+    """The first row reverses the weights: later rows are classified correctly only before it."""
     X = np.array([[-1.0], *[[1.0]] * 99])
     y = np.array([1, *[1] * 99])
     for threads in (1, 4):
         learner = Learner(fit_intercept=False)
         learner.start_from([[1.0]], classes=[0, 1])
-        learner._calm = True
+        learner._few_updates = True
         learner.train(X, y, max_iter=1, shuffle=False, threads=threads)
-        told = learner.mistakes, learner.updates, learner.W.tolist()
-        assert told == (2, 2, [[0.0, 1.0]])
+        run = learner.mistakes, learner.updates, learner.W.tolist()
+        assert run == (2, 2, [[0.0, 1.0]])
 
 
-def test_counts_that_are_no_whole_numbers_are_not_counted_ahead():
-    """Ones added to seven thirds one by one are not what they are added at once, in the last bit."""
+def test_clocks_that_are_no_integers_are_not_predicted():
+    """Ones added to seven thirds one by one, or all at once, differ in the last bit."""
     clocks = set()
     for threads in (1, 4):
         learner = Learner(keep_ledger=False)
@@ -108,32 +109,32 @@ def test_counts_that_are_no_whole_numbers_are_not_counted_ahead():
     assert len(clocks) == 1
 
 
-def test_mistakes_that_move_nothing_are_all_counted():
-    """Rows of zeros without a bias: passive-aggressive errs on them and cannot move."""
+def test_mistakes_without_an_update_are_all_counted():
+    """Passive-aggressive makes mistakes on rows of zeros without a bias, and no update."""
     y = np.arange(400) % 2
     X = (2.0 * y - 1.0).reshape(-1, 1)
     X[100:300:10] = 0.0
-    told = set()
+    epochs = set()
     for threads in (1, 4):
         learner = Learner("passive-aggressive", fit_intercept=False)
         learner.train(X, y, max_iter=30, shuffle=False, threads=threads)
-        told.add(tuple(learner.epochs))
-    assert len(told) == 1
+        epochs.add(tuple(learner.epochs))
+    assert len(epochs) == 1
     assert learner.epochs[-1].mistakes == 20
     assert learner.epochs[-1].updates == 0
 
 
-def test_what_stops_others_in_a_state_that_never_was_is_not_heard(monkeypatch):
-    """The first row moves; what others met before that, an error too, belongs to no run."""
-    plain = speculative.learn
+def test_errors_of_discarded_results_are_ignored(monkeypatch):
+    """The first row makes an update, so that the results of other threads are discarded, with their errors."""
+    plain = driver.learn
 
-    def learn(rule, geometry, rows, truth, visits, unit, state, ledger, still):
-        if still:
+    def learn(rule, geometry, rows, labels, visits, bias_input, state, ledger, stop_before_update):
+        if stop_before_update:
             raise ZeroDivisionError
-        return plain(rule, geometry, rows, truth, visits, unit, state, ledger, still)
+        return plain(rule, geometry, rows, labels, visits, bias_input, state, ledger, stop_before_update)
 
-    monkeypatch.setattr(speculative, "learn", learn)
-    X, y = told_apart(3, 400, 5, 2, 0.0)
+    monkeypatch.setattr(driver, "learn", learn)
+    X, y = labelled_rows(3, 400, 5, 2, 0.0)
     alone, many = Learner(), Learner()
     alone.train(X, y, max_iter=30, shuffle=False)
     many.train(X, y, max_iter=30, shuffle=False, threads=4)

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from rosenblatt import rules
 from rosenblatt.learner import Learner
+from rosenblatt.streams import online
 from rosenblatt.streams.online import OnlineLearner
 from rosenblatt.streams.rows_learner import RowsLearner, as_wide
 
@@ -517,3 +518,17 @@ def test_a_wrong_hypothesis_names_those_that_a_stream_has():
         ValueError, match="must be one of auto, last, averaged, voted, survivor, random, got 'best'"
     ):
         OnlineLearner("best")
+
+
+def test_a_growing_vocabulary_reads_no_example_of_numbers_in_python(monkeypatch):
+    learner = OnlineLearner()
+    for label in ("no", "yes"):
+        learner.learn_one({label: 1.0}, label)
+
+    def refuse(example):
+        raise AssertionError(f"{example} was read in Python")
+
+    monkeypatch.setattr(online, "flattened", refuse)
+    for first in range(0, 5000, 250):
+        learner.learn_one({f"w{k}": 1.0 for k in range(first, first + 250)}, "yes")
+    assert len(learner.names) == 5002

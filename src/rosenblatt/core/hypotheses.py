@@ -17,10 +17,10 @@ from rosenblatt.core.rows import rows_of
 
 NAMES = ("last", "averaged", "voted", "survivor", "pocket", "random")
 FROM_THE_LEDGER = ("voted", "survivor", "pocket", "random")
-MOST_CANDIDATES = 8  # for the pocket: the longest survivors among those that set a record
-VOTE_BLOCK = 1 << 23  # products in a block of dense rows
-FEWEST_AT_ONCE, MOST_AT_ONCE = 8, 1024  # examples in a block
-SPARSE_VOTE_BLOCK = 1 << 18  # products in a block of sparse rows, so that they stay in the cache
+MAX_CANDIDATES = 8  # for the pocket: the last hypotheses that survived longer than all before them
+# Of the blocks in which rows vote; products with sparse rows stay in the cache.
+MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 8, 1024
+MAX_PRODUCTS, MAX_SPARSE_PRODUCTS = 1 << 23, 1 << 18
 
 
 class Run(NamedTuple):
@@ -105,7 +105,7 @@ def record_numbers(run: Run) -> NDArray[np.int64]:
     records = []
     for survival in _survivals(run):
         best = np.maximum.accumulate(survival)
-        records.append(np.flatnonzero(survival > np.concatenate([[0.0], best[:-1]]))[-MOST_CANDIDATES:])
+        records.append(np.flatnonzero(survival > np.concatenate([[0.0], best[:-1]]))[-MAX_CANDIDATES:])
     most = max(record.size for record in records)
     return np.array([np.pad(record, (most - record.size, 0), mode="edge") for record in records]).T
 
@@ -138,8 +138,8 @@ def votes(run: Run, X: Any) -> NDArray[np.float64]:
     index, start = ledger.support_index(), ledger.start.astype(np.float64)
     stored = 0 if ledger.support is None else ledger.support.shape[0]
     sparse = not isinstance(X, np.ndarray) and not isinstance(ledger.support, np.ndarray)
-    block = SPARSE_VOTE_BLOCK // max(1, stored) if sparse else VOTE_BLOCK // max(1, stored, width)
-    block = int(np.clip(block, FEWEST_AT_ONCE, MOST_AT_ONCE))
+    block = MAX_SPARSE_PRODUCTS // max(1, stored) if sparse else MAX_PRODUCTS // max(1, stored, width)
+    block = int(np.clip(block, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS))
     products_of = (
         _sparse_products(X, ledger.support) if sparse and stored else _dense_products(X, ledger.support)
     )

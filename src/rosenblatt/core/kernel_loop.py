@@ -384,7 +384,7 @@ def visit_block_on_budget(
                     if budget.strategy == OLDEST:
                         slot = _oldest_slot(budget.last_correction)
                     else:
-                        slot = drawn_slot(budget.seed, counts[REMOVED], capacity)
+                        slot = random_slot(budget.seed, counts[REMOVED], capacity)
                     target = labels[p] if joint else -1
                     size = 2.0 * totals.max_sqnorm if joint else totals.max_sqnorm
                     _remove_row(slot, target, size, moved, state, budget, budget.strategy == OLDEST)
@@ -419,7 +419,7 @@ def _fold_extreme_scale(scalars: Any, c: int, W: Any, average_offset: Any, budge
 
 
 @compiled
-def drawn_slot(seed: int, number: int, slots: int) -> Any:
+def random_slot(seed: int, number: int, slots: int) -> Any:
     """Return a random slot, the same for the same seed and number (SplitMix64)."""
     word = mixed_word(np.uint64(seed) * SECOND + np.uint64(number + 1) * GOLDEN)
     return np.int64(word % np.uint64(slots))
@@ -479,9 +479,9 @@ def _slot_score(W: Any, c: int, slot: int, budget: Any) -> float:
 def _remove_row(
     slot: int, target: int, sqradius: float, moved: float, state: Any, budget: Any, tune: bool
 ) -> None:
-    """Remove a row from every hypothesis; with ``tune`` all shrink first, by as little as keeps the cost bounded.
+    """Remove a row from every hypothesis; with ``tune`` shrink them first, by as little as bounds the cost.
 
-    The weights with the new step in them, ``f``, lose ``λ`` of the row ``r`` after a shrink by ``φ``. That costs
+    Let ``f`` be the weights with the new step. They are shrunk by ``φ`` and lose ``λ`` times the row ``r``. That costs
     ``Ψ(φ) = (φ²λ²K(r, r) − 2φ²λ·f(r))/η²R² + 2φλ/η``; φ is the largest in (0, 1] that keeps the sum of all costs at
     or below 15/32 of the mistakes (the self-tuned Forgetron; with classes, in the space where they are one function).
     """
@@ -496,21 +496,21 @@ def _remove_row(
             score = scalars.scale * _slot_score(W, c, slot, budget) + new_step
             squares += alpha * (alpha * budget.gram[slot, slot] - 2.0 * score)
             length += abs(alpha) * (0.5 if joint else 1.0)
-    keep = 1.0
+    phi = 1.0
     if budget.eta > 0.0:
         # Where all rows are zero, so are the squares.
         ratio = budget.eta**2 * sqradius if sqradius > 0.0 else 1.0
-        square, line = squares / ratio, 2.0 * length / budget.eta
+        square, linear = squares / ratio, 2.0 * length / budget.eta
         if tune:
             spent = cost.squares / ratio + cost.lengths
-            keep = largest_within(square, line, max(DAMAGE * cost.mistakes - spent, DAMAGE * moved))
-        cost.squares += keep * keep * squares
-        cost.lengths += keep * line
-        cost.shrunk += (1.0 - keep) / (1.0 + keep)
+            phi = largest_factor(square, linear, max(DAMAGE * cost.mistakes - spent, DAMAGE * moved))
+        cost.squares += phi * phi * squares
+        cost.lengths += phi * linear
+        cost.shrunk += (1.0 - phi) / (1.0 + phi)
     for c in range(running.shape[0]):
-        running[c].scale *= keep
-        running[c].sqnorm *= keep * keep
-        budget.moves[c] *= keep
+        running[c].scale *= phi
+        running[c].sqnorm *= phi * phi
+        budget.moves[c] *= phi
     for c in range(W.shape[0]):
         scalars = running[0 if joint else c]
         alpha = scalars.scale * W[c, slot]
@@ -525,15 +525,15 @@ def _remove_row(
 
 
 @compiled
-def largest_within(square: float, line: float, allowed: float) -> float:
-    """Return the largest ``φ`` in (0, 1] with ``square·φ² + line·φ ≤ allowed``, where ``line, allowed > 0``.
+def largest_factor(square: float, linear: float, allowed: float) -> float:
+    """Return the largest ``φ`` in (0, 1] with ``square·φ² + linear·φ ≤ allowed``, where ``linear, allowed > 0``.
 
-    >>> largest_within(0.0, 2.0, 1.0)
+    >>> largest_factor(0.0, 2.0, 1.0)
     0.5
     """
-    if square + line <= allowed:
+    if square + linear <= allowed:
         return 1.0
-    return 2.0 * allowed / (line + np.sqrt(max(line * line + 4.0 * square * allowed, 0.0)))
+    return 2.0 * allowed / (linear + np.sqrt(max(linear * linear + 4.0 * square * allowed, 0.0)))
 
 
 @compiled
@@ -581,7 +581,7 @@ def _sqdistance_to_span(budget: Any, x_sqnorm: float) -> float:
 
 @compiled
 def _solve_shares(budget: Any) -> None:
-    """Turn ``l`` into the shares of the rows in the projection: ``Lᵀ·d = l``, so that ``d = K⁻¹k``."""
+    """Turn ``l`` into the coefficients of the projection: ``Lᵀ·d = l``, so that ``d = K⁻¹k``."""
     L, d = budget.factor, budget.shares
     for s in range(budget.counts[USED] - 1, -1, -1):
         rest = d[s]

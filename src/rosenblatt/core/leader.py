@@ -1,4 +1,4 @@
-"""Follow the leader: of several predictors, answer with the one that erred least lately."""
+"""Follow the leader: predict by the one of several predictors that made the fewest errors recently."""
 
 from collections.abc import Callable
 from functools import cache
@@ -19,11 +19,11 @@ ONE_GUESS = (1 << GUESS_BITS) - 1
 def follow_leader(
     guesses: Any, labels: Any, weights: Any, losses: Any, leader: int, decay: float, leaders: Any
 ) -> int:
-    """Write the predictor that answers each row into ``leaders``, and return the one that answers the next row.
+    """Write the leading predictor of each row into ``leaders``, and return the one that leads at the next row.
 
-    ``guesses`` has a column for each predictor. After each row every loss becomes ``decay·loss``, plus the row's weight
-    where that predictor erred; a predictor whose loss is strictly the smallest takes the lead. The losses of the rows
-    before decide alone, so an answer never depends on the label of its own row.
+    ``guesses`` holds the predicted classes, a column for each predictor. After each row every loss becomes
+    ``decay·loss``, plus the weight of the row where that predictor was wrong; a predictor whose loss is strictly the
+    smallest becomes the leader. So the leader of a row never depends on its label.
     """
     for t in range(labels.shape[0]):
         leaders[t] = leader
@@ -41,10 +41,10 @@ def follow_leader(
 def follow_leader_by_one(
     guesses_at: int, losses_at: int, pairs: int, label: int, leader: int, decay: float
 ) -> int:
-    """Return the predictor that answers the next row after one row, as :func:`follow_leader` does; negative: refused.
+    """Return the predictor that leads after one row, as :func:`follow_leader` does, or a negative error code.
 
-    At ``guesses_at`` lies one integer for each pair of predictors, ``first << GUESS_BITS | second``, or a negative
-    number where it refused the row; then no loss changes and the first such number is returned.
+    ``guesses_at`` is the address of one integer for each pair of predictors, ``first << GUESS_BITS | second``, or a
+    negative error code where a pair refused the row: the first of those is returned, and no loss changes.
     """
     guesses = numba.carray(pointer_to(guesses_at), pairs, np.int64)
     losses = numba.carray(pointer_to(losses_at), 2 * pairs, np.float64)

@@ -27,7 +27,7 @@ ENTRY = np.dtype(
 )
 
 NO_LEDGER = np.empty(0, ENTRY)  # for a loop that records nothing
-FEWEST_LINES = 64
+MIN_CAPACITY = 64
 # Outside this range a replay folds the scale into the weights, long before a float32 overflows.
 MIN_SCALE, MAX_SCALE = 1e-12, 1e12
 
@@ -64,7 +64,7 @@ class Ledger:
     def reserve(self, lines: int) -> NDArray[Any]:
         """Return blank lines to write into, at least ``lines``."""
         if self._lines.size - self._used < lines:
-            grown = np.empty(max(2 * self._lines.size, self._used + lines, FEWEST_LINES), ENTRY)
+            grown = np.empty(max(2 * self._lines.size, self._used + lines, MIN_CAPACITY), ENTRY)
             grown[: self._used] = self.entries
             self._lines = grown
         return self._lines[self._used :]
@@ -142,8 +142,8 @@ class Ledger:
         if self.support is not None:
             self.support = with_first_column(self.support, 0)
 
-    def spread(self, rows: NDArray[np.int64], start: NDArray[Any], joint: bool) -> None:
-        """Renumber classes as ``rows`` after others were added; a run over two classes becomes one over several."""
+    def renumber_classes(self, rows: NDArray[np.int64], start: NDArray[Any], joint: bool) -> None:
+        """Give the classes the numbers ``rows`` after others were added; two classes become several."""
         two = self.start.shape[0] == 1
         self.start = start
         lines = self.entries.copy()
@@ -286,7 +286,7 @@ def copy_scaled(rows: Any, layout: Any, c: int, scale: Any, W: Any, out: Any) ->
 
 @compiled
 def normalised_sum(entries: Any, slots: Any, until: Any, left: Any, decay: Any, W: Any) -> None:
-    """Compute the coefficients of ``Σ m_k v_k/‖v_k‖``, from the last line to the first.
+    """Compute the coefficients of ``Σ m_k v_k/‖v_k‖``, going from the last line to the first.
 
     A step remains, shrunk by later decays, in every hypothesis after it: ``G_l = m_l/‖v_l‖ + decay_{l+1} G_{l+1}``.
     ``until``, ``left`` and ``decay`` hold, for each hypothesis, the clock of its next update, ``G`` and its decay.
@@ -350,7 +350,7 @@ def vote_each(
         own, vote, product = scores[c], votes[c], products[support[k]]
         decay, tau = line.decay, line.tau
         for i in range(own.shape[0]):
-            # A sign that LLVM vectorises.
+            # LLVM vectorises this form of the sign.
             vote[i] += lived if own[i] > 0.0 else (-lived if own[i] < 0.0 else 0.0)
             own[i] = decay * own[i] + tau * (product[i] + bias_sqnorm)
     for c in range(votes.shape[0]):

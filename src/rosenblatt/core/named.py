@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from rosenblatt.jit import LARGEST_INT64, compiled, compiled_with_gil
 
-RADIX_FROM = 48  # so many keys are sorted faster by bytes
+RADIX_FROM = 48  # keys: from this many on a radix sort is faster
 LARGEST = float(np.finfo(np.float64).max)
 NOT_NUMBERS = -1  # returned where a name is not text, or a value not a finite int or float
 TOO_LONG = -2  # returned where the arrays are too small
 MORE_FEATURES = 1  # returned where a name has a feature without weights
-NOTHING_READ = -1  # as the number of names that codes and numbers are of
+NOTHING_READ = -1  # the number of names while codes and numbers belong to no row
 
-# What compiled code knows of a reader: addresses of its arrays and of Python objects, and what it has read.
+# The state of a reader in compiled code: addresses of its arrays and of Python objects, and counts of what it has read.
 READER = np.dtype(
     [
         (name, np.int64)
@@ -35,13 +35,13 @@ READER = np.dtype(
             "numbers",  # its values
             "keys",  # scratch for sorting, then the positions of unknown codes
             "capacity",  # of values and indices
-            "most_names",  # capacity of codes, numbers, keys and held names
+            "max_names",  # capacity of codes, numbers, keys and held names
             "index",  # the dict from name to feature
             "integers",  # the dict from an integer name to its feature, of those that were read before
             "features",  # how many features have weights
             "unknown",  # addresses of the names without a feature
-            "held",  # addresses of the names that codes are of, in the first row; the reader owns references to them
-            "names",  # how many names the first row was arranged from, where codes and numbers are still of it
+            "held",  # addresses of the names of the first row, in the order of codes; the reader holds references
+            "names",  # how many names the first row has, while codes and numbers are those of the first row
             "rows_read",
             "position",  # in the dict that is read
             "name",
@@ -230,7 +230,7 @@ def read_example(address: int, example: int, row: int, grow: int) -> int:
     int_type, float_type, text_type = reader[0].int, reader[0].float, reader[0].str
     count = _dict_size(example)
     start = np.int64(numba.carray(pointer_to(reader[0].starts), row + 1, np.uint64)[row])
-    if count > reader[0].most_names or start + count > reader[0].capacity:
+    if count > reader[0].max_names or start + count > reader[0].capacity:
         return TOO_LONG
     codes = numba.carray(pointer_to(reader[0].codes), count, np.int64)
     numbers = numba.carray(pointer_to(reader[0].numbers), count, np.float64)
@@ -287,7 +287,7 @@ def read_example(address: int, example: int, row: int, grow: int) -> int:
 def release_names(address: int) -> int:
     """Give up the references to names that the reader owns; return how many there were."""
     reader = numba.carray(pointer_to(address), 1, READER)
-    held = numba.carray(pointer_to(reader[0].held), reader[0].most_names, np.int64)
+    held = numba.carray(pointer_to(reader[0].held), reader[0].max_names, np.int64)
     count = 0
     for k in range(held.shape[0]):
         if held[k] != 0:

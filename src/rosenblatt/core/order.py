@@ -19,8 +19,9 @@ from rosenblatt.jit import compiled, compiled_part
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 S27, S30, S31, S32, S64 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32), np.uint64(64)
-STEPS = 2.0**16  # in a unit of a standardised value that is rounded
-NUMBER = np.uint64(0xFFFFFFFF)  # the half of a word that holds a row's number
+ZERO = np.uint64(0)
+STEPS = 2.0**16  # to which a standardised value is rounded, per standard deviation
+ROW_MASK = np.uint64(0xFFFFFFFF)  # the half of a word that holds the number of a row
 
 
 def _mixed(z: Any) -> Any:
@@ -144,7 +145,7 @@ def _argsort(keys: NDArray[np.uint64], salt: np.uint64, scratch: NDArray[np.uint
     """
     if keys.size >> 32:  # a row number no longer fits into one word with half a key
         return np.argsort(_mixed(keys ^ salt)).astype(np.uintp)
-    # Of each of two rounds, which together have a few times n buckets.
+    # Of each of the two rounds: together they have a few times n buckets.
     bits = (keys.size.bit_length() + 4) // 2
     order = np.empty(keys.size, np.uintp)
     _fill_order(keys, salt, np.uint64(bits), np.zeros((2, 1 << bits), np.int64), scratch, order)
@@ -153,7 +154,7 @@ def _argsort(keys: NDArray[np.uint64], salt: np.uint64, scratch: NDArray[np.uint
 
 @compiled
 def _fill_order(keys: Any, salt: Any, bits: Any, counts: Any, scratch: Any, order: Any) -> None:
-    """Sort by the first bits of the mixed keys, half of them at a time, the later half first; then by insertion.
+    """Sort by the first bits of the mixed keys in two rounds, the lower bits first; then finish by insertion.
 
     The upper half of a mixed key and the row number share one word.
     """
@@ -171,7 +172,7 @@ def _fill_order(keys: Any, salt: Any, bits: Any, counts: Any, scratch: Any, orde
         z = mixed_word(keys[i] ^ salt)
         place = np.uint64(counts[0, (z >> low) & mask])
         counts[0, (z >> low) & mask] += 1
-        scratch[place] = (z & ~NUMBER) | i
+        scratch[place] = (z & ~ROW_MASK) | i
     for k in range(n):
         z = scratch[k]
         place = np.uint64(counts[1, z >> high])
@@ -179,27 +180,28 @@ def _fill_order(keys: Any, salt: Any, bits: Any, counts: Any, scratch: Any, orde
         order[place] = z
     for k in range(ONE, n):
         own, at = order[k], np.uint64(k)
-        while at > np.uint64(0) and _comes_before(own, order[at - ONE], keys, salt):
+        while at > ZERO and _comes_before(own, order[at - ONE], keys, salt):
             order[at] = order[at - ONE]
             at -= ONE
         order[at] = own
     for k in range(n):
-        order[k] &= NUMBER
+        order[k] &= ROW_MASK
 
 
 @compiled
 def _comes_before(one: Any, other: Any, keys: Any, salt: Any) -> bool:
     """Compare the halves of two mixed keys, and the whole keys where the halves are equal."""
-    if (one ^ other) > NUMBER:
+    if (one ^ other) > ROW_MASK:
         return bool(one < other)
-    return bool(mixed_word(keys[one & NUMBER] ^ salt) < mixed_word(keys[other & NUMBER] ^ salt))
+    return bool(mixed_word(keys[one & ROW_MASK] ^ salt) < mixed_word(keys[other & ROW_MASK] ^ salt))
 
 
 @compiled
 def _coordinate_hash(value: Any, column: Any, sign: Any) -> Any:
     """Return what one coordinate adds to the key of its row: zero where the value is zero, of either sign."""
     z = (value ^ (value >> S32)) + (column + ONE) * GOLDEN  # small numbers differ in their high bits only
-    return mixed_word(z) if value & (sign - ONE) != 0 else np.uint64(0)
+    every_bit = ZERO - np.uint64(value & (sign - ONE) != 0)  # or none; a choice would not be vectorised
+    return mixed_word(z) & every_bit
 
 
 @compiled

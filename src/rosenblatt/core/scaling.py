@@ -1,12 +1,12 @@
 """Running statistics of features, and rows standardised by them, in the order in which the rows come.
 
 Every feature has a count, a mean and ``m2 = Σ (x − mean)²`` of the values it had so far (Welford 1962: one pass, no
-cancellation). A value that is there counts, zero too; a feature that a row does not have counts for nothing. Entry 0 is
-the bias, a constant input of 1, so its count is the number of rows.
+cancellation). Stored values count, zeros too; a feature that a row lacks is not counted. Entry 0 is the bias, which is
+a constant input of 1, so its count is the number of rows.
 
 A row is standardised by the statistics of all rows before it and of itself, never of its label:
 
-- a feature that at least half of the rows have, with values that differ, becomes ``(x − mean) / σ`` with
+- a feature with different values that at least half of the rows have becomes ``(x − mean) / σ`` with
   ``σ² = m2 / count``: a row without it has its mean. It is zero while every row has the same value;
 - any other, such as the count of a word or an indicator, becomes ``x / √(mean of x²)`` and is never centred: a row
   without it has zero.
@@ -54,7 +54,7 @@ def widened_statistics(statistics: NDArray[Any], n_features: int) -> NDArray[Any
 def _scale_row(
     statistics: Any, values: Any, indices: Any, lo: Any, hi: Any, scaled: Any, update: bool
 ) -> None:
-    """Standardise the values from ``lo`` to ``hi``; with ``update`` their row joins the statistics."""
+    """Standardise the values from ``lo`` to ``hi``; with ``update`` add their row to the statistics."""
     rows = statistics[0].count + 1
     for k in range(lo, hi):
         own, x = statistics[1 + np.int64(indices[k])], values[k]
@@ -77,7 +77,7 @@ def _scale_row(
 
 @exactly_compiled
 def scale_rows(statistics: Any, values: Any, indices: Any, starts: Any, scaled: Any, update: bool) -> bool:
-    """Standardise sparse rows into ``scaled``; with ``update`` each row joins the statistics before the next.
+    """Standardise sparse rows into ``scaled``; with ``update`` each row is added to the statistics before the next.
 
     Nothing is changed, and the result is False, where a value is not finite or beyond :data:`LARGEST_VALUE`.
     """
@@ -91,7 +91,7 @@ def scale_rows(statistics: Any, values: Any, indices: Any, starts: Any, scaled: 
 
 @exactly_compiled
 def scale_buffer(address: int, statistics_at: int, size: int, scaled_at: int, update: bool) -> bool:
-    """Do what :func:`scale_rows` does with the row of an address table (:mod:`rosenblatt.core.single`)."""
+    """Standardise the row of an address table (:mod:`rosenblatt.core.single`) as :func:`scale_rows` does."""
     table = numba.carray(pointer_to(address), ENTRIES, np.int64)
     n = np.int64(numba.carray(pointer_to(table[STARTS]), 2, np.uint64)[1])
     values = numba.carray(pointer_to(table[VALUES]), n, np.float64)

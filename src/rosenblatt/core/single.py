@@ -198,7 +198,7 @@ def _link_factor(W: Any, average_offset: Any, scalars: Any, p: float, classes: i
 
 
 @compiled
-def largest_visited(values: Any, starts: Any, order: Any) -> float:
+def max_visited_sqnorm(values: Any, starts: Any, order: Any) -> float:
     """Return ``max ‖x‖²`` over the sparse rows that are visited."""
     largest = 0.0
     for t in range(order.shape[0]):
@@ -293,7 +293,7 @@ def learn_rows(rule: Any, geometry: Any, address: int) -> int:
     )
     ledger = numba.carray(pointer_to(table[TOTAL]), 0, ENTRY)
     bias_input = float(table[HAS_BIAS])
-    max_sqnorm = largest_visited(rows.values, starts, visits.order) + bias_input * bias_input
+    max_sqnorm = max_visited_sqnorm(rows.values, starts, visits.order) + bias_input * bias_input
     state.totals[0].max_sqnorm = max(state.totals[0].max_sqnorm, max_sqnorm)
     if classes == 1:
         signs = numba.carray(pointer_to(table[LABELS]), n_rows, np.int8)
@@ -353,9 +353,9 @@ _LEARNERS: dict[tuple[Any, ...], Callable[[Any, Any, int], int]] = {}
 
 
 @compiled_part
-def prefetch_weights(rows: Any, i: Any, numbers: int, V: Any) -> None:
-    """Prefetch the numbers of the features of a row, so many for each, into L2."""
-    each = np.uint64(numbers)
+def prefetch_weights(rows: Any, i: Any, count: int, V: Any) -> None:
+    """Prefetch the values in ``V`` that belong to the features of a row, ``count`` of each, into L2."""
+    each = np.uint64(count)
     for k in range(rows.starts[i], rows.starts[i + ONE]):
         at = (ONE + np.uint64(rows.indices[k])) * each
         stop = at + each
@@ -377,7 +377,7 @@ def predict_then_learn(
     guesses: Any,
     ledger: Any,
 ) -> None:
-    """Visit by visit: predict the class of the row into ``guesses``, then learn from it.
+    """Predict the class of each visited row into ``guesses``, then learn from it, one visit after the other.
 
     ``guesses`` has one column, for the hypothesis that ``averaged`` names, or two, for ``last`` and ``averaged``.
     """
@@ -386,7 +386,7 @@ def predict_then_learn(
     W, average_offset, running, scores, totals, auxiliary, _ = state
     classes, hypotheses = scores.shape[0], running.shape[0]
     layout = Layout(np.uint64(classes), np.uint64(W.shape[0] // classes - 1), bias_input)
-    largest = largest_visited(rows.values, rows.starts, order)
+    largest = max_visited_sqnorm(rows.values, rows.starts, order)
     totals[0].max_sqnorm = max(totals[0].max_sqnorm, largest + bias_input * bias_input)
     one = Visits(np.empty(1, order.dtype), np.empty(1))  # slices of the visits would count references
     past, seen, factors = np.empty(classes), np.empty(classes), np.empty((2, classes))

@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from rosenblatt.core.rows import ONE, TWO
+from rosenblatt.core.rows import FOUR, ONE, THREE, TWO
 from rosenblatt.core.simd import products
 from rosenblatt.jit import compiled
 
-THREE, FOUR = np.uint64(3), np.uint64(4)
 LARGEST = float(np.finfo(np.float64).max)
 UNSORTED, OUTSIDE = -1, -2  # written in place of a length
 
@@ -29,7 +28,7 @@ def add_dense(values: Any, labels: Any, weights: Any, sums: Any, classes: int) -
 
 @compiled
 def add_dense_binary(values: Any, labels: Any, weights: Any, sums: Any, classes: int) -> float:
-    """Do what :func:`add_dense` does, and return ``Σ |x² − x|``.
+    """Add rows as :func:`add_dense` does, and return ``Σ |x² − x|``.
 
     The result is zero exactly if every value is zero or one, and not finite where a value is not.
     """
@@ -86,7 +85,7 @@ def tally_sparse(indices: Any, starts: Any, labels: Any, tally: Any, classes: in
 
 
 @compiled
-def how_many_differ(values: Any, constant: float) -> int:
+def count_different(values: Any, constant: float) -> int:
     """Return how many values differ from a constant."""
     count = 0
     for k in range(np.uint64(values.shape[0])):
@@ -126,12 +125,12 @@ def merged_lengths(indices: Any, starts: Any, columns: int, first: int, lengths:
         if stop < start or stop > np.uint64(indices.shape[0]):
             lengths[i] = OUTSIDE
             continue
-        different, fallen = np.int64(stop > start), False
+        distinct, unsorted = np.int64(stop > start), False
         for k in range(start + ONE, stop):
-            different += indices[k] != indices[k - ONE]
-            fallen |= indices[k] < indices[k - ONE]
-        lengths[i] = UNSORTED if fallen else different
-        if not fallen and stop > start and np.uint64(indices[stop - ONE]) >= np.uint64(columns):
+            distinct += indices[k] != indices[k - ONE]
+            unsorted |= indices[k] < indices[k - ONE]
+        lengths[i] = UNSORTED if unsorted else distinct
+        if not unsorted and stop > start and np.uint64(indices[stop - ONE]) >= np.uint64(columns):
             lengths[i] = OUTSIDE
 
 

@@ -32,7 +32,7 @@ def at_most(number: int | None) -> Iterator[None]:
 
 
 @lru_cache(maxsize=1)
-def threads() -> ThreadPoolExecutor:
+def thread_pool() -> ThreadPoolExecutor:
     """Return the thread pool of this process."""
     return ThreadPoolExecutor(thread_name_prefix="rosenblatt-pass")
 
@@ -53,7 +53,7 @@ def in_parts(work: Callable[[int, int], None], rows: int, numbers: int) -> None:
     """Call ``work(first, last)`` for consecutive ranges of rows, each in a thread; the rows hold this many numbers."""
     parts = parts_of_work(numbers)
     cuts = [rows * k // parts for k in range(parts + 1)]
-    others = [threads().submit(work, a, b) for a, b in pairwise(cuts[1:])]
+    others = [thread_pool().submit(work, a, b) for a, b in pairwise(cuts[1:])]
     try:
         work(0, cuts[1])
     finally:
@@ -63,4 +63,4 @@ def in_parts(work: Callable[[int, int], None], rows: int, numbers: int) -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=threads.cache_clear)  # threads do not survive a fork
+    os.register_at_fork(after_in_child=thread_pool.cache_clear)  # threads do not survive a fork

@@ -25,7 +25,7 @@ from rosenblatt.learner.selection import Folds, content_folds
 from rosenblatt.linear.base import INPUT, effective_weight, encoded_classes, refuse_one_class, seed_of
 from rosenblatt.linear.encoders.feature_map import FeatureMap
 from rosenblatt.linear.perceptron import Perceptron
-from rosenblatt.linear.probabilities import copied, copies
+from rosenblatt.linear.probabilities import repeated_rows, with_repeats
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -146,9 +146,9 @@ class PerceptronCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if folds is not None and weight is not None:
             folds = folds.restricted(np.flatnonzero(weight > 0.0))
         examples = examples.without_zero_weights()
-        rows = copies(examples.weight)
+        rows = repeated_rows(examples.weight)
         if rows is not None:
-            examples = copied(examples, rows)
+            examples = with_repeats(examples, rows)
             folds = None if folds is None else folds.restricted(rows)
         self.classes_ = examples.classes
         refuse_one_class(self.classes_)

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rosenblatt.core.rows import rows_of
-from rosenblatt.core.sums import add_dense, add_dense_binary, add_sparse, how_many_differ, tally_sparse
+from rosenblatt.core.sums import add_dense, add_dense_binary, add_sparse, count_different, tally_sparse
 from rosenblatt.data.labels import joined_classes
 from rosenblatt.data.matrix import check_finite, checked_labels, checked_matrix, checked_weight, encoded
 from rosenblatt.learner.examples import CheckedExamples, canonical_matrix
 from rosenblatt.learner.linear_weights import LinearWeights
 from rosenblatt.learner.scoring import linear_scores
 
-MOST_TALLIED = 1 << 31  # rows that a 32-bit counter is given at once
+MAX_TALLIED = 1 << 31  # rows that 32-bit counters can count
 
 
 class ClassSums(LinearWeights):
@@ -46,7 +46,7 @@ class ClassSums(LinearWeights):
         self.learn_checked(CheckedExamples(X, occurring, labels, weight, 0.0), classes)
 
     def learn_checked(self, examples: CheckedExamples, classes: Any = None) -> None:
-        """Do what :meth:`learn` does, with examples that were checked before, except for values that are not finite."""
+        """Add examples that were checked, except that their values may not be finite."""
         X, batch_classes, labels, weight = examples[:4]
         all_classes = batch_classes
         if classes is not None:
@@ -193,7 +193,7 @@ class Centroids(ClassSums):
         return {name: value for name, value in parameters.items() if value not in (None, "uniform")}
 
     def learn_checked(self, examples: CheckedExamples, classes: Any = None) -> None:
-        """Do what :meth:`learn` does, with examples that were checked before, except for values that are not finite."""
+        """Add examples that were checked, except that their values may not be finite."""
         if not self.measures_spread:
             super().learn_checked(examples, classes)
             return
@@ -302,8 +302,8 @@ def _squared_deviations(examples: CheckedExamples, means: NDArray[np.float64]) -
         return np.asarray(weight @ (X - means[labels]) ** 2)
     rows = np.repeat(np.arange(labels.size), np.diff(X.indptr))
     own = means[labels[rows], X.indices]
-    beyond_zero = weight[rows] * ((X.data - own) ** 2 - own**2)  # the rest is as if every value were zero
-    squares = np.bincount(X.indices, weights=beyond_zero, minlength=X.shape[1])
+    correction = weight[rows] * ((X.data - own) ** 2 - own**2)  # to the squares of rows of zeros
+    squares = np.bincount(X.indices, weights=correction, minlength=X.shape[1])
     counts = np.bincount(labels, weights=weight, minlength=means.shape[0])
     return np.maximum(squares + counts @ means**2, 0.0)
 
@@ -508,7 +508,7 @@ class BinaryBayes(Bayes):
         return {"smoothing": parameters.pop("smoothing"), "binarize": self.binarize, **parameters}
 
     def learn_checked(self, examples: CheckedExamples, classes: Any = None) -> None:
-        """Do what :meth:`learn` does, with examples that were checked before, except for values that are not finite."""
+        """Add examples that were checked, except that their values may not be finite."""
         if self.binarize is not None:
             check_finite(examples.X, "X")  # nan is not above any threshold
             examples = examples._replace(X=self.binary(examples.X))
@@ -533,9 +533,9 @@ class BinaryBayes(Bayes):
         if rows.indices is None:
             not_binary = add_dense_binary(rows.values, labels, weight, sums, classes) != 0.0
         else:
-            not_one = how_many_differ(rows.values, 1.0)
-            not_binary = not_one > 0 and not_one > rows.values.size - how_many_differ(rows.values, 0.0)
-            if not_one == 0 and weight.size == 0 and X.shape[0] < MOST_TALLIED:
+            not_one = count_different(rows.values, 1.0)
+            not_binary = not_one > 0 and not_one > rows.values.size - count_different(rows.values, 0.0)
+            if not_one == 0 and weight.size == 0 and X.shape[0] < MAX_TALLIED:
                 tally = np.zeros(sums.size, np.uint32)
                 tally_sparse(rows.indices, rows.starts, labels, tally, classes)
                 sums += tally

@@ -371,26 +371,35 @@ class RunningCalibration:
         norm : float
             Of the weights that gave the scores.
         """
-        columns = self._gaps(scores, norm)
-        if len(columns) != len(self._limit):
-            self._start(len(columns))
-        if not all(abs(score) < LARGEST_SCORE for score in columns):
-            return
-        for c, each in enumerate(columns):
-            score = each if abs(each) > 1.0 / LARGEST_SCORE else 0.0
-            if abs(score) >= self._limit[c] and score:
-                self._widen(c, abs(score))
-            outcome = label == (1 if len(columns) == 1 else c)
-            at = int((score / (self._limit[c] or 1.0) + 1.0) * self.GROUPS)
-            at = min(at, 2 * self.GROUPS - 1)  # the sum rounds up for a score right below the limit
-            self._counts[c][outcome][at] += 1.0
-            self._sums[c][outcome][at] += score
-        self.rows += 1
-        if self.rows % (self.half_life // 8) == 0:
-            self._decay(0.5**0.125)
-        if self.rows >= self._due:
-            self._latest = _GroupedScores(_copied(self._counts), _copied(self._sums))
-            self._due = self.rows + max(1, min(self.rows // 4, 512))
+        self.add_rows([scores], [label], norm)
+
+    def add_rows(self, rows: Sequence[Sequence[float]], labels: Sequence[int], norm: float = 1.0) -> None:
+        """Count rows in order, as :meth:`add` counts each; ``norm`` is that of the weights that gave all scores."""
+        smallest, decay_every, last_group = 1.0 / LARGEST_SCORE, self.half_life // 8, 2 * self.GROUPS - 1
+        for scores, label in zip(rows, labels, strict=True):
+            columns = self._gaps(scores, norm)
+            if len(columns) != len(self._limit):
+                self._start(len(columns))
+            for score in columns:
+                if not abs(score) < LARGEST_SCORE:
+                    break
+            else:
+                binary = len(columns) == 1
+                for c, exact_score in enumerate(columns):
+                    score = exact_score if abs(exact_score) > smallest else 0.0
+                    if abs(score) >= self._limit[c] and score:
+                        self._widen(c, abs(score))
+                    outcome = label == (1 if binary else c)
+                    at = int((score / (self._limit[c] or 1.0) + 1.0) * self.GROUPS)
+                    at = min(at, last_group)  # the sum rounds up for a score right below the limit
+                    self._counts[c][outcome][at] += 1.0
+                    self._sums[c][outcome][at] += score
+                self.rows += 1
+                if self.rows % decay_every == 0:
+                    self._decay(0.5**0.125)
+                if self.rows >= self._due:
+                    self._latest = _GroupedScores(_copied(self._counts), _copied(self._sums))
+                    self._due = self.rows + max(1, min(self.rows // 4, 512))
 
     def probabilities(self, scores: Sequence[float], norm: float = 1.0) -> list[float] | None:
         """Return the probability of every class, given plain scores; None before there are enough rows."""

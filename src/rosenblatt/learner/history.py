@@ -19,15 +19,15 @@ class Update(NamedTuple):
     clock: float  # examples seen before it
     row: int  # of the data learned from, counted from 1
     label: str  # of the row; of one class against the rest, "not A" where the row is of another class
-    of_class: str  # the class whose weights are given; of two classes, the one of positive scores
-    score: float  # of the row before the update; of several classes, ahead of its best rival
+    of_class: str  # the class of `before` and `after`; with two classes, the one that positive scores predict
+    score: float  # of the row before the update; with several joint classes, minus that of its best rival
     tau: float  # the step: weights += tau·x
     before: NDArray[Any]  # bias and weights
     after: NDArray[Any]
 
 
 def updates_of(learner: LearnerState) -> Iterator[Update]:
-    """Yield every update of a run that recorded its ledger; one of two classes at once is two updates with one number.
+    """Yield every update of a run that recorded its ledger; a joint update of two classes is two, with one number.
 
     Examples
     --------
@@ -47,20 +47,20 @@ def updates_of(learner: LearnerState) -> Iterator[Update]:
         weights = ledger.weights_after(np.arange(start, start + block.size + 1), learner.bias_input)
         for k, entry in enumerate(block):
             tau, target, rival = float(entry["tau"]), int(entry["target"]), int(entry["rival"])
-            place = (start + k + 1, float(entry["clock"]), int(entry["row"]) + 1)
+            numbers = (start + k + 1, float(entry["clock"]), int(entry["row"]) + 1)
             score = float(entry["score"])
             if learner.joint:
                 moved = [(target, tau), *([(rival, -tau)] if rival >= 0 else [])]
                 for row, step in moved:
                     pair = weights[k, row], weights[k + 1, row]
-                    yield Update(*place, classes[target], classes[row], score, step, *pair)
+                    yield Update(*numbers, classes[target], classes[row], score, step, *pair)
                 continue
             positive = classes[1] if two else classes[target]
             negative = classes[0] if two else f"not {positive}"
             row = 0 if two else target
             sign = 1.0 if tau >= 0.0 else -1.0
             pair = weights[k, row], weights[k + 1, row]
-            yield Update(*place, positive if tau >= 0.0 else negative, positive, sign * score, tau, *pair)
+            yield Update(*numbers, positive if tau >= 0.0 else negative, positive, sign * score, tau, *pair)
 
 
 def history_frame(learner: LearnerState, feature_names: Sequence[str] | None = None) -> Any:

@@ -1,6 +1,8 @@
 """The learner: it predicts an example, sees the true label, and updates its weights as its rule says."""
 
 from collections.abc import Callable
+from concurrent.futures import wait
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,13 +12,14 @@ from rosenblatt import rules
 from rosenblatt.core import hypotheses
 from rosenblatt.core.geometry import through_link
 from rosenblatt.core.ledger import NO_LEDGER
+from rosenblatt.core.loop import learn
 from rosenblatt.core.order import Shuffle, in_given_order
 from rosenblatt.core.rows import Rows, flat, laid_out, rows_of
 from rosenblatt.core.state import State, Visits
+from rosenblatt.core.threads import MIN_NUMBERS, thread_pool
 from rosenblatt.data.matrix import checked_matrix, encoded
 from rosenblatt.learner.examples import CheckedExamples, checked_examples
 from rosenblatt.learner.scoring import decided, linear_scores
-from rosenblatt.learner.speculative import learn_speculatively, number_of_parts
 from rosenblatt.learner.state import LearnerState
 from rosenblatt.learner.training import (
     Epoch,
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from rosenblatt.storage import Content
 
 MULTI_CLASS = ("joint", "ovr")
-FEW_UPDATES = 1  # in one call of the loop: the next call may be speculative
+FEW_UPDATES = 1  # in one call of the loop, so that the next one may be speculative
 LEDGER_AT_ONCE = 1 << 16  # visits for which the ledger reserves lines in one call of the loop
 
 
@@ -65,10 +68,10 @@ class Learner(LearnerState):
     """
 
     kind = "learner"  # of its model file, see rosenblatt.storage
-    # By which its rows are standardised, see core.scaling: of a stream.
+    # The running statistics by which a stream standardises its rows, see core.scaling.
     statistics: NDArray[Any] | None = None
     candidates: Any = None  # other learners that a stream trains and its file holds, see streams.model_file
-    # Whether the last call of the loop made few updates: the next one may be speculative.
+    # Whether the last call of the loop made few updates, so that the next one may be speculative.
     _few_updates = False
 
     def __init__(
@@ -123,7 +126,7 @@ class Learner(LearnerState):
         return self.learn_checked(checked_examples(X, y, sample_weight), classes)
 
     def learn_checked(self, examples: CheckedExamples, classes: Any = None, threads: int = 1) -> Epoch:
-        """Do what :meth:`learn` does, with examples that were checked before; threads change only the time it takes."""
+        """Visit checked examples once, in the given order; threads change only the time it takes."""
         mistakes, updates = self.mistakes, self.updates
         self.visit(examples, classes, threads)
         self.learned_from = None
@@ -184,7 +187,7 @@ class Learner(LearnerState):
         on_epoch: Callable[[Epoch], bool | None] | None = None,
         threads: int = 1,
     ) -> None:
-        """Do what :meth:`train` does, with examples that were checked before."""
+        """Repeat epochs over checked examples, as :meth:`train` does."""
         X, weight, labels = examples.X, examples.weight, self._add_classes_and_features(examples)
         rows, signs = rows_of(X), self._signs(labels)
         in_order = in_given_order(X.shape[0], weight)
@@ -195,7 +198,9 @@ class Learner(LearnerState):
         def visit_all(number: int) -> bool:
             visits = in_order if shuffled is None else shuffled.epoch(number)
             if isinstance(self.geometry, PER_COORDINATE):
-                self.running["decay"] = 1.0  # below one where a larger value shrinks a weight in this epoch
+                self.running["decay"] = (
+                    1.0  # less than one after this epoch if a larger value shrank a weight
+                )
             self._visit_rows(rows, signs, visits, threads)
             return decays(self)
 
@@ -298,7 +303,8 @@ class Learner(LearnerState):
             if self.ledger is not None:
                 lines = self.ledger.reserve(min(LEDGER_AT_ONCE, rest.order.size) * self.running.size)
             updates, parts = self.updates, 1
-            if self._few_updates and not isinstance(self.geometry, PER_COORDINATE):  # a visit may move them
+            # In these geometries a visit may change weights without an update.
+            if self._few_updates and not isinstance(self.geometry, PER_COORDINATE):
                 numbers = rows.values.size // labels.size * rest.order.size
                 parts = number_of_parts(numbers, rest, self.running, self.clock, threads)
             visited += learn_speculatively(
@@ -336,3 +342,73 @@ class Learner(LearnerState):
         last = through_link(hypotheses.last(run), p, self.joint)
         mean = through_link(hypotheses.averaged(run), p, self.joint)
         return run._replace(W=last, average_offset=-run.clock * mean, running=running)
+
+
+# One epoch on several threads, with exactly the result of one thread: an epoch over examples that are mostly classified
+# correctly makes few updates. So other threads visit the later parts of the epoch speculatively. They start from the
+# state that results if no earlier visit makes an update or a mistake, and stop before their own first one. Where that
+# assumption turns out to be true, their result is the result of one thread and is used; otherwise it is discarded.
+
+
+def number_of_parts(numbers: int, visits: Visits, running: Any, clock: float, max_parts: int) -> int:
+    """Return how many parts to cut visits into, whose rows hold this many numbers.
+
+    It is one where the state at the start of a later part cannot be predicted to the last bit.
+    """
+    if max_parts == 1 or running.size > 1 or visits.weight.size:
+        return 1
+    # Sums of integers are exact: counted one by one or all at once, they are the same.
+    integers = (
+        running["scale"][0] == 1.0 and float(running["scale_sum"][0]).is_integer() and clock.is_integer()
+    )
+    # Every part has at least one visit.
+    return max(1, min(max_parts, numbers // MIN_NUMBERS, visits.order.size)) if integers else 1
+
+
+def learn_speculatively(
+    rule: Any,
+    geometry: Any,
+    rows: Rows,
+    labels: Any,
+    visits: Visits,
+    bias_input: float,
+    state: State,
+    ledger: Any,
+    parts: int,
+) -> int:
+    """Run ``learn`` with every part of the visits in its own thread; return the number of visits made."""
+    if parts == 1:
+        return int(learn(rule, geometry, rows, labels, visits, bias_input, state, ledger, False))
+    cuts = [visits.order.size * k // parts for k in range(parts + 1)]
+    part_visits = [Visits(visits.order[a:b], visits.weight) for a, b in pairwise(cuts)]
+    part_states = [_after_visits_without_update(state, visited) for visited in cuts[1:-1]]
+    others = [
+        thread_pool().submit(learn, rule, geometry, rows, labels, part, bias_input, own, NO_LEDGER, True)
+        for part, own in zip(part_visits[1:], part_states, strict=True)
+    ]
+    predicted = _after_visits_without_update(state, cuts[1])
+    try:
+        visited = int(learn(rule, geometry, rows, labels, part_visits[0], bias_input, state, ledger, False))
+    finally:
+        wait(others)  # they read arrays that the caller may free
+    prediction_holds = visited == cuts[1] and _same(predicted, state)
+    for other, own, part in zip(others, part_states, part_visits[1:], strict=True):
+        if not prediction_holds or other.exception() is not None:  # the caller visits this part again
+            break
+        state.running[:], state.totals[:] = own.running, own.totals
+        visited += int(other.result())
+        prediction_holds = other.result() == part.order.size
+    return visited
+
+
+def _after_visits_without_update(state: State, visits: int) -> State:
+    """Return a copy of the state as it is after visits that make no update and no mistake."""
+    running, totals = state.running.copy(), state.totals.copy()
+    running["scale_sum"] += visits
+    totals["clock"] += visits
+    return state._replace(running=running, totals=totals, scores=np.empty_like(state.scores))
+
+
+def _same(one: State, other: State) -> bool:
+    """Return whether two states have the same running scalars and totals."""
+    return bool((one.totals == other.totals).all() and (one.running == other.running).all())

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rosenblatt.core.order import Shuffle, in_given_order, row_keys
 from rosenblatt.core.rows import Rows, rows_of
 from rosenblatt.core.state import Visits
-from rosenblatt.core.threads import parts_of_work, threads
+from rosenblatt.core.threads import parts_of_work, thread_pool
 from rosenblatt.learner.examples import CheckedExamples, canonical_matrix, max_row_sqnorm
 from rosenblatt.learner.learner import Learner
 from rosenblatt.learner.training import Epoch, decays, evaluate_linear
@@ -491,7 +491,7 @@ def _visit_together(
 
     workers = min(parts_of_work(rows.values.size * len(active)), len(active))
     shares = [active[w::workers] for w in range(workers)]
-    others = [threads().submit(visit, share) for share in shares[1:]]
+    others = [thread_pool().submit(visit, share) for share in shares[1:]]
     try:
         visit(shares[0])
     finally:

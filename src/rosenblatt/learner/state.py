@@ -156,7 +156,7 @@ class LearnerState:
             if index[0] == 1:  # the class that was there first is the positive one
                 self._negate()
             return
-        self._spread(index)
+        self._add_class_rows(index)
 
     def add_features(self, n_features: int) -> None:
         """Add features until there are this many: their weights have been zero so far."""
@@ -202,7 +202,7 @@ class LearnerState:
             self.ledger.start = 0.0 - self.ledger.start
             self.ledger.entries["tau"] *= -1.0
 
-    def _spread(self, index: NDArray[np.int64]) -> None:
+    def _add_class_rows(self, index: NDArray[np.int64]) -> None:
         """Give every class its own row of weights, the old classes at ``index``; the rows of new ones are zero.
 
         Two classes that shared one row get half of it each (with joint classes), so that differences of scores stay
@@ -225,7 +225,7 @@ class LearnerState:
         start = spread(self.ledger.start) if self.ledger is not None else self.W
         self.W, self.average_offset = spread(self.W), spread(self.average_offset)
         if self.S is not None:
-            self.S = self._spread_S(self.S, index, joint)
+            self.S = self._add_class_rows_to_S(self.S, index, joint)
         if joint and two:
             self.running["sqnorm"] /= 2.0
         elif not joint:
@@ -234,10 +234,10 @@ class LearnerState:
             self.running["scale_sum"] = self.clock
             self.running[index] = np.repeat(old, 2) if two else old
         if self.ledger is not None:
-            self.ledger.spread(index, start, joint)
+            self.ledger.renumber_classes(index, start, joint)
         self._refresh_powers()
 
-    def _spread_S(
+    def _add_class_rows_to_S(
         self, old: NDArray[np.float64], index: NDArray[np.int64], joint: bool
     ) -> NDArray[np.float64]:
         """Return the geometry's numbers with a row for every class, the old classes at ``index``."""
@@ -255,7 +255,7 @@ class LearnerState:
         if isinstance(self.geometry, rules.CoordinateSums):
             own = self._transformed(own, self.rule.halved) if joint else own
             own = np.concatenate([self._transformed(own, self.rule.negated), own])
-        new[np.ix_(index, columns)] = own  # two classes shared their numbers
+        new[np.ix_(index, columns)] = own  # the two classes had one row
         return new
 
     def _transformed(self, numbers: NDArray[np.float64], transform: Any) -> NDArray[np.float64]:
@@ -285,9 +285,9 @@ class LearnerState:
 
 
 def _copy_rows(old: NDArray[Any], new: NDArray[Any], index: NDArray[np.int64], initial: float) -> None:
-    """Copy the rows of old classes to ``index``, each number once; columns that hold nothing but ``initial`` are not.
+    """Copy the rows of old classes to ``index``, except for columns that hold nothing but ``initial``.
 
-    Early in a stream most columns do, and a block of rows that stay together is copied as one.
+    Early in a stream most columns do; later rows that stay neighbours are copied together.
     """
     first = old if old.ndim == 2 else old[..., 0]
     columns = np.flatnonzero((first != initial).any(axis=0))
@@ -305,9 +305,9 @@ def _by_feature(weights: NDArray[Any]) -> bool:
 
 
 def _check_memory(rows: int, n_features: int, numbers: int) -> None:
-    """Raise MemoryError where weights, their average, their ``numbers`` and a copy of one would not fit into memory.
+    """Raise MemoryError where weights, their average, further ``numbers`` of each and a copy would not fit into memory.
 
-    The operating system would allocate the memory and kill the process when it is used.
+    The operating system would grant the memory, and kill the process when it is used.
     """
     needed = (3 + numbers) * 8 * rows * (n_features + 1)
     if needed > memory_limit():

@@ -395,7 +395,7 @@ def refuse_not_finite(model: Any, X: Any) -> None:
 
 @contextmanager
 def unchanged_if_refused(model: Any) -> Iterator[None]:
-    """Restore the number and names of features where new training data are refused: the model still predicts."""
+    """Restore the number and names of features if new training data are refused: the model still predicts."""
     names = ("n_features_in_", "feature_names_in_")
     before = {name: vars(model)[name] for name in names if name in vars(model)}
     try:
@@ -438,7 +438,7 @@ def _distances(
 
 
 def _divided(scores: NDArray[Any], norms: Any) -> NDArray[np.float64]:
-    """Divide scores by norms; where a norm is zero, zero stays zero and the rest is infinitely far."""
+    """Divide scores by norms; where a norm is zero, a score of zero stays zero and any other becomes infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         distances = np.asarray(scores / np.asarray(norms, dtype=np.float64), dtype=np.float64)
     distances[scores == 0.0] = 0.0

@@ -47,35 +47,35 @@ def merge(models: Iterable[ModelT]) -> ModelT:
     >>> merge([one, two]).centroids_.ravel()
     array([1., 4., 8.])
     """
-    every = list(models)
-    if not every:
+    fitted = list(models)
+    if not fitted:
         raise ValueError("merge needs at least one model")
-    for model in every:
+    for model in fitted:
         check_is_fitted(model)
-        if type(model) is not type(every[0]):
+        if type(model) is not type(fitted[0]):
             raise TypeError(
-                f"merge takes models of one kind, got {type(every[0]).__name__} and {type(model).__name__}"
+                f"merge takes models of one kind, got {type(fitted[0]).__name__} and {type(model).__name__}"
             )
         if not isinstance(model.learner_, ClassSums | Learner):
             raise TypeError(
                 f"this {type(model).__name__} cannot be merged: it is neither a model of per-class sums nor one that "
                 "learned its weights example by example"
             )
-    _same_features(every)
-    if isinstance(every[0].learner_, Learner):
-        merged = copy.copy(every[0])
-        merged.learner_ = mixed_learners([model.learner_ for model in every])
+    _check_same_features(fitted)
+    if isinstance(fitted[0].learner_, Learner):
+        merged = copy.copy(fitted[0])
+        merged.learner_ = mixed_learners([model.learner_ for model in fitted])
         merged.__dict__.pop("mixing_", None)  # of training on an engine
     else:
-        merged = copy.deepcopy(every[0])
-        for other in every[1:]:
+        merged = copy.deepcopy(fitted[0])
+        for other in fitted[1:]:
             merged.learner_.merge(other.learner_)
     merged.classes_ = merged.learner_.classes
     merged._forget_margin()
     return merged
 
 
-def _same_features(models: list[Any]) -> None:
+def _check_same_features(models: list[Any]) -> None:
     first = models[0]
     names = list(getattr(first, "feature_names_in_", []))
     for model in models[1:]:

@@ -444,7 +444,7 @@ class Perceptron(EpochTrained[Learner], LinearClassifier):
         stopping = {name: parameters[name] for name in STOPPING if name in parameters}  # version 0.1 had none
         return cls._from_file(path, learner, metadata, keep_ledger=keep_ledger, **stopping)
 
-    # Inside
+    # Implementation
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -23,7 +23,7 @@ from rosenblatt.learner.selection import (
 )
 
 FOLDS = 5
-MOST_COPIES = 8  # of a row, on average: with larger weights the folds of copies would be others
+MAX_COPIES = 8  # of a row, on average; rows of larger weights are not copied to form folds
 METHODS = {True: "platt", "platt": "platt", "venn-abers": "venn-abers"}
 
 
@@ -125,8 +125,8 @@ class Probabilities:
             )
         labels[~known] = -1  # no answer is right
         if other is None:
-            fixing = np.arange(labels.size) % 5 == 0
-            other_scores, scores, labels = scores[fixing], scores[~fixing], labels[~fixing]
+            is_other = np.arange(labels.size) % 5 == 0
+            other_scores, scores, labels = scores[is_other], scores[~is_other], labels[~is_other]
         else:
             other_scores = self.decision_function(other)  # type: ignore[attr-defined]
         return held_out(scores, labels, other_scores, confidence).abstention(max_error)
@@ -141,9 +141,9 @@ class Probabilities:
         method = self._method()
         folds = stratified_folds(examples.labels, FOLDS)
         if isinstance(examples.X, np.ndarray) or hasattr(examples.X, "tocsr"):
-            rows = copies(examples.weight)
+            rows = repeated_rows(examples.weight)
             if rows is not None and not getattr(self, "_is_precomputed", False):
-                examples = copied(examples, rows)
+                examples = with_repeats(examples, rows)
             folds = content_folds(examples.X, examples.labels, FOLDS)
         scores = self._out_of_fold(examples, folds)
         self.calibration_ = fit_calibration(scores.normalised, examples.labels, method, examples.weight)
@@ -260,16 +260,16 @@ class Probabilities:
             self._calibrated_hypothesis = getattr(self, "hypothesis", None)
 
 
-def copies(weight: NDArray[np.float64] | None) -> NDArray[np.int64] | None:
-    """Return the number of every row as often as its weight says; None where that gives many times as many rows."""
+def repeated_rows(weight: NDArray[np.float64] | None) -> NDArray[np.int64] | None:
+    """Return the number of every row ⌈weight⌉ times; None without weights, and where that is too many rows."""
     if weight is None:
         return None
     count = np.ceil(weight).astype(np.int64)
-    return None if count.sum() > MOST_COPIES * count.size else np.repeat(np.arange(count.size), count)
+    return None if count.sum() > MAX_COPIES * count.size else np.repeat(np.arange(count.size), count)
 
 
-def copied(examples: CheckedExamples, rows: NDArray[np.int64]) -> CheckedExamples:
-    """Return rows of weight k as k copies, given the numbers of the rows by :func:`copies`."""
+def with_repeats(examples: CheckedExamples, rows: NDArray[np.int64]) -> CheckedExamples:
+    """Return rows of weight k as k rows, given their numbers by :func:`repeated_rows`."""
     assert examples.weight is not None
     weight = (examples.weight / np.maximum(np.ceil(examples.weight), 1.0))[rows]
     return examples._replace(

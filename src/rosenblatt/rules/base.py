@@ -100,7 +100,7 @@ HOOKS: dict[type, tuple[str, ...]] = {  # the methods that a geometry needs of i
     CoordinateRates: ("add_gradient", "rate", "possible"),
 }
 
-MOST_NUMBERS = 4  # of a weight
+MAX_NUMBERS = 4  # of a weight
 
 STEPS: dict[type, Step] = {}
 
@@ -183,9 +183,9 @@ def geometry_of(rule: Any) -> Geometry:
             raise ValueError(f"the p-norm geometry needs 2 ≤ p < ∞ and max_norm above 0, got {geometry!r}")
         return PNorm(float(geometry.p), float(geometry.max_norm))
     if isinstance(geometry, PER_COORDINATE):
-        if not 1 <= len(geometry.initial) <= MOST_NUMBERS or geometry.initial[0] != 0.0:
+        if not 1 <= len(geometry.initial) <= MAX_NUMBERS or geometry.initial[0] != 0.0:
             raise ValueError(
-                f"a weight has one to {MOST_NUMBERS} numbers, the first of them (the largest value) 0 at first, "
+                f"a weight has one to {MAX_NUMBERS} numbers, the first of them (the largest value) 0 at first, "
                 f"got {geometry!r}"
             )
         return geometry._replace(initial=tuple(map(float, geometry.initial)))

@@ -47,8 +47,8 @@ class Margin(NamedTuple):
 
     def mistakes_at_most(self, radius: float, margin: float, start_norm: float = 0.0) -> float:
         """Bound the updates on separable examples, from weights of norm ``start_norm``."""
-        grown = (radius**2 + 2 * self.beta / self.eta) / margin**2
-        return grown + 2 * start_norm / (self.eta * margin)
+        from_zero = (radius**2 + 2 * self.beta / self.eta) / margin**2
+        return from_zero + 2 * start_norm / (self.eta * margin)
 
     def bound_coefficients(self, radius: float) -> tuple[float, float]:
         """Return ``(a, b)`` with updates ≤ ``a‖u‖² + b·Σ hinge(u)`` for every ``u``, from zero weights."""

@@ -44,8 +44,8 @@ class PassiveAggressive(NamedTuple):
 
     def bound_coefficients(self, radius: float) -> tuple[float, float]:
         """Return ``(a, b)`` with mistakes ≤ ``a‖u‖² + b·Σ hinge(u)`` for every ``u``, from zero weights."""
-        longest = max(radius**2, 1 / self.C)
-        return longest, 2 * self.C * longest
+        a = max(radius**2, 1 / self.C)
+        return a, 2 * self.C * a
 
 
 @rule(PassiveAggressive)

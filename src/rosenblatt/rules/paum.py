@@ -51,8 +51,8 @@ class PAUM(NamedTuple):
 
     def mistakes_at_most(self, radius: float, margin: float, start_norm: float = 0.0) -> float:
         """Bound the updates on separable examples, from weights of norm ``start_norm``."""
-        grown = (radius**2 + 2 * max(self.tau_plus, self.tau_minus) / self.eta) / margin**2
-        return grown + 2 * start_norm / (self.eta * margin)
+        from_zero = (radius**2 + 2 * max(self.tau_plus, self.tau_minus) / self.eta) / margin**2
+        return from_zero + 2 * start_norm / (self.eta * margin)
 
     def bound_coefficients(self, radius: float) -> tuple[float, float]:
         """Return ``(a, b)`` with updates ≤ ``a‖u‖² + b·Σ hinge(u)`` for every ``u``, from zero weights."""
@@ -61,6 +61,6 @@ class PAUM(NamedTuple):
 
 @rule(PAUM)
 def step(paum: PAUM, seen: Seen) -> tuple[float, float]:
-    """Step ``η`` where the functional margin is not above what its class asks."""
-    asked = paum.tau_plus if seen.y > 0.0 else paum.tau_minus
-    return NO_SHRINK, paum.eta if seen.y * seen.score <= asked else 0.0
+    """Step ``η`` where the functional margin is not above the one that its class requires."""
+    required = paum.tau_plus if seen.y > 0.0 else paum.tau_minus
+    return NO_SHRINK, paum.eta if seen.y * seen.score <= required else 0.0

@@ -47,11 +47,11 @@ class Pegasos(NamedTuple):
 
 @rule(Pegasos)
 def step(pegasos: Pegasos, seen: Seen) -> tuple[float, float]:
-    """Shrink by ``1 − 1/t``, step ``1/(λt)`` where the hinge is open, and come back into the ball."""
+    """Shrink by ``1 − 1/t``, step ``1/(λt)`` where the hinge loss is above 0, and project onto the ball."""
     t = seen.clock + 1.0
     shrink = 1.0 - 1.0 / t
     eta = 1.0 / (pegasos.lam * t) if seen.y * seen.score < 1.0 else 0.0
     sqnorm = shrink * shrink * seen.w_sqnorm
     sqnorm += eta * (2.0 * shrink * seen.y * seen.score + eta * seen.x_sqnorm)
-    back = 1.0 / math.sqrt(max(1.0, pegasos.lam * sqnorm))
-    return back * shrink, back * eta
+    projection = 1.0 / math.sqrt(max(1.0, pegasos.lam * sqnorm))
+    return projection * shrink, projection * eta

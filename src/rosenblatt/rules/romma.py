@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from rosenblatt.rules.base import NO_SHRINK, Seen, rule
 
-LONGEST = 1e60  # squared norm of weights with a margin of 1e-30; they still fit into a float32
-NARROWEST = 1e-12  # squared sine of the angle below which x and −w count as one direction
+MAX_SQNORM = 1e60  # ‖w‖² of weights with a margin of 1e-30; they still fit into a float32
+MIN_SQSINE = 1e-12  # squared sine of the angle below which x and −w count as one direction
 
 
 class ROMMA(NamedTuple):
@@ -57,11 +57,11 @@ class ROMMA(NamedTuple):
 @rule(ROMMA)
 def step(romma: ROMMA, seen: Seen) -> tuple[float, float]:
     """Move to the nearest point of both half-spaces."""
-    right_by = seen.y * seen.score
-    if right_by > romma.margin or seen.x_sqnorm == 0.0:
+    margin = seen.y * seen.score
+    if margin > romma.margin or seen.x_sqnorm == 0.0:
         return NO_SHRINK, 0.0
     product = seen.x_sqnorm * seen.w_sqnorm
-    apart = product - right_by * right_by
-    if apart <= NARROWEST * product or right_by >= product or seen.w_sqnorm > LONGEST:
+    determinant = product - margin * margin
+    if determinant <= MIN_SQSINE * product or margin >= product or seen.w_sqnorm > MAX_SQNORM:
         return 0.0, 1.0 / seen.x_sqnorm
-    return (product - right_by) / apart, seen.w_sqnorm * (1.0 - right_by) / apart
+    return (product - margin) / determinant, seen.w_sqnorm * (1.0 - margin) / determinant

@@ -41,11 +41,11 @@ from rosenblatt.storage.schema import (
     Tensor,
     Whole,
     array,
+    number_or_infinity,
     records,
     refuse,
     refuse_first,
     rows,
-    word,
 )
 
 FLOATS, FLOAT, INT = ("float32", "float64"), ("float64",), ("int64",)
@@ -60,7 +60,7 @@ def rule(value: Any, place: str) -> None:
     schema.check(value, Object({"name": OneOf(tuple(rules.BY_NAME))}, others=True), place)
     for name, item in value.items():
         if name != "name":
-            word(item, f"{place}.{name}")
+            number_or_infinity(item, f"{place}.{name}")
     try:
         rules.from_dict(value)
     except (ValueError, TypeError, OverflowError) as error:
@@ -84,9 +84,9 @@ def kernel(value: Any, place: str) -> None:
         refuse(f"{place}.halvings", value["halvings"], "a unit of at most 2^1000")
 
 
-def standings(value: Any, place: str) -> None:
+def evaluations(value: Any, place: str) -> None:
     """Check the margin, bound and accuracy of hypotheses on their training data."""
-    each = (word, word, Range(0.0, 1.0))
+    each = (number_or_infinity, number_or_infinity, Range(0.0, 1.0))
     schema.check(value, Object({}, dict.fromkeys(hypotheses.NAMES, each)), place)
     for name, (_, bound, _) in value.items():
         if float(bound) < 0.0:
@@ -164,8 +164,8 @@ LEARNER_FIELDS = {
         to_json=lambda epochs: [[epoch.mistakes, epoch.updates] for epoch in epochs],
         from_json=lambda counts: [(number, *pair) for number, pair in enumerate(counts, 1)],
     ),
-    "standings": Field(
-        standings,
+    "standings": Field(  # the name that files have for it
+        evaluations,
         "evaluations",
         to_json=lambda each: {name: [schema.json_number(x) for x in values] for name, values in each.items()},
         from_json=lambda each: {name: tuple(map(float, values)) for name, values in each.items()},
@@ -324,13 +324,13 @@ def stacked(item: Item, shapes: Mapping[str, tuple[str | int, ...]]) -> Item:
 
 
 # Every learner that a stream trains beside the one that predicts: see rosenblatt.streams.model_file.
-OF_CANDIDATES = ("candidates", "rows", "width")
+CANDIDATE_SHAPE = ("candidates", "rows", "width")
 CANDIDATE_ITEMS = tuple(
     stacked(item, dict.fromkeys(item.tensors, shape))
     for item, shape in (
-        (array("W", Tensor(FLOAT, ())), OF_CANDIDATES),
-        (array("A", Tensor(FLOAT, ()), "average_offset"), OF_CANDIDATES),
-        (array("S", Tensor(FLOAT, ())), (*OF_CANDIDATES, "stacked_numbers")),
+        (array("W", Tensor(FLOAT, ())), CANDIDATE_SHAPE),
+        (array("A", Tensor(FLOAT, ()), "average_offset"), CANDIDATE_SHAPE),
+        (array("S", Tensor(FLOAT, ())), (*CANDIDATE_SHAPE, "stacked_numbers")),
         (RUN[0], ("candidates", "hypotheses")),
         (RUN[1], ("candidates", 1)),
     )
@@ -385,10 +385,8 @@ SPREAD = array("squares", Tensor(FLOAT, ("features",), NON_NEGATIVE, "squares"))
 
 # --- Relations between tensors ----------------------------------------------------------------------------------------
 
-DRIFT = {
-    "float32": 1e-2,
-    "float64": 1e-7,
-}  # relative error of ‖w‖² per update, since it is updated by differences
+# Relative error of ‖w‖² per update, since it is updated by differences.
+DRIFT = {"float32": 1e-2, "float64": 1e-7}
 ROUNDING = 1e-3  # relative error of sums in float32
 
 
@@ -452,9 +450,8 @@ def sqnorm_is_of_weights(content: Content) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         square = _per_hypothesis(np.einsum("ij,ij->i", W, W, dtype=np.float64), content)
         past = _per_hypothesis(np.einsum("ij,ij->i", A, A), content)
-        summed = (
-            square * content.arrays["running.shadow"] ** 2
-        )  # of the weights added up, which A is subtracted from
+        # Of scale_sum·W, from which A is subtracted.
+        summed = square * content.arrays["running.shadow"] ** 2
         square = square * content.arrays["running.scale"] ** 2
         past = np.minimum(past, np.finfo(np.float64).max)  # an infinite tolerance would accept anything
         near = np.abs(sqnorm - square) <= 1e-2 * square + 1e-9 * past + _drift(content)
@@ -479,7 +476,7 @@ def sqnorm_is_possible(content: Content) -> None:
     refuse_first("running.sqnorm", sqnorm, wrong, "‖w‖², at most (Σ|W|)² · max_sqnorm")
 
 
-def beside_the_weights(content: Content) -> None:
+def auxiliary_numbers_fit(content: Content) -> None:
     """``S``: a variance in (0, 1] for every weight (second order), its power (p-norm), or several numbers."""
     if "S" not in content.arrays:
         sqnorm_is_of_weights(content)
@@ -490,7 +487,7 @@ def beside_the_weights(content: Content) -> None:
         sqnorm_is_of_weights(content)
         return
     if isinstance(geometry, rules.CoordinateSums | rules.CoordinateRates):
-        numbers_per_weight(content, geometry)
+        coordinate_numbers_fit(content, geometry)
         return
     assert isinstance(geometry, rules.PNorm)
     with np.errstate(over="ignore", under="ignore"):
@@ -503,7 +500,7 @@ def beside_the_weights(content: Content) -> None:
     refuse_first("running.sqnorm", sqnorm, ~(np.abs(sqnorm - total) <= 1e-2 * total + 1e-6), "Σ|w|^p")
 
 
-def statistics_are_of_values(content: Content) -> None:
+def statistics_are_possible(content: Content) -> None:
     """Entry 0 is the bias, 1 in every row; no feature has more values than there are rows, or spread without values."""
     if "statistics.count" not in content.arrays:
         return
@@ -515,7 +512,7 @@ def statistics_are_of_values(content: Content) -> None:
     refuse_first("statistics.m2", m2, (m2 != 0.0) & (count < 2), "0 for a feature with one value or none")
 
 
-def candidates_are_learners(content: Content) -> None:
+def candidates_fit(content: Content) -> None:
     """A stream that chooses among rules has the weights of each; one of them is the learner of the file."""
     auto = content.about.get("stream", {}).get("auto")
     if (auto is not None) != ("candidates.W" in content.arrays):
@@ -554,7 +551,7 @@ def candidates_are_learners(content: Content) -> None:
             refuse_first(f"candidates.S[{at}]", numbers[0], wrong, "numbers of this rule")
 
 
-def numbers_per_weight(content: Content, geometry: rules.CoordinateSums | rules.CoordinateRates) -> None:
+def coordinate_numbers_fit(content: Content, geometry: rules.CoordinateSums | rules.CoordinateRates) -> None:
     """``S``: the largest value of the weight's feature, then numbers that are possible for the rule.
 
     The largest value is at most ‖x‖. Weights follow from their numbers, or are zero where no value was seen and
@@ -616,7 +613,7 @@ def _support_sqnorms(name: str, content: Content) -> NDArray[np.float64]:
         return np.asarray(sums[indptr[1:]] - sums[indptr[:-1]])
 
 
-def ledger_names_its_support(content: Content) -> None:
+def ledger_rows_are_stored(content: Content) -> None:
     """Every line names a stored row, every stored row has a line, and each hypothesis as many lines as updates."""
     if "ledger.row" not in content.arrays:
         return
@@ -655,10 +652,10 @@ def learner_support(content: Content) -> None:
 
 def kernel_support(content: Content) -> None:
     """Support rows are distinct and stored, and ``K(x, x)`` of none is above the largest of training."""
-    rows, of = content.arrays["support_rows"], content.fields["kernel"]
+    rows, kernel_fields = content.arrays["support_rows"], content.fields["kernel"]
     if np.unique(rows).size < rows.size:
         refuse("support_rows", rows.tolist(), "every row once")
-    if of["name"] == "precomputed":
+    if kernel_fields["name"] == "precomputed":
         if ("support" in content.arrays) != (rows.size > 0):
             raise ValueError(f"tensor support is {'missing' if rows.size else 'there without support rows'}")
         if rows.size:
@@ -672,10 +669,10 @@ def kernel_support(content: Content) -> None:
     if values.dtype.name != content.fields["dtype"]:
         raise ValueError(f"support is {values.dtype}, but dual.dtype says {content.fields['dtype']}")
     sqnorm = _support_sqnorms("support", content)
-    if of["name"] == "poly":
+    if kernel_fields["name"] == "poly":
         with np.errstate(over="ignore"):
-            sqnorm = (of["gamma"] * sqnorm + of["coef0"]) ** of["degree"]
-    if of["name"] in ("poly", "linear"):
+            sqnorm = (kernel_fields["gamma"] * sqnorm + kernel_fields["coef0"]) ** kernel_fields["degree"]
+    if kernel_fields["name"] in ("poly", "linear"):
         most = content.symbols["max_sqnorm"] * (1.0 + 10 * ROUNDING) + ROUNDING
         name = "support, kernels of rows with themselves"
         refuse_first(name, sqnorm, ~(sqnorm <= most), f"at most {most:g}")
@@ -683,7 +680,7 @@ def kernel_support(content: Content) -> None:
         refuse_first("support, squared norms of rows", sqnorm, ~np.isfinite(sqnorm), "a finite number")
 
 
-def pocket_is_of_the_run(content: Content) -> None:
+def pocket_has_no_more_updates(content: Content) -> None:
     """The pocket of a hypothesis has at most as many updates as the hypothesis."""
     if "pocket" in content.arrays:
         updates, pocket = content.arrays["running.updates"], content.arrays["pocket"]
@@ -704,7 +701,7 @@ def budget_slots(content: Content) -> None:
     refuse_first(f"budget.since[{used}:]", since[used:], since[used:] != 0, "0 in a free slot")
 
 
-def sums_are_of_counts(content: Content) -> None:
+def sums_need_counts(content: Content) -> None:
     """A class without examples has no sum."""
     sums, counts = content.arrays["sums"], content.arrays["counts"]
     refuse_first("sums", sums, (sums != 0.0) & (counts == 0.0)[:, None], "0 in a class without examples")
@@ -716,7 +713,7 @@ def sums_are_within_counts(content: Content) -> None:
     refuse_first("sums", sums, (sums < 0.0) | (sums > most), "from 0 to the count of the class")
 
 
-def sums_are_of_values_from_zero(content: Content) -> None:
+def sums_are_not_negative(content: Content) -> None:
     """No sum of counts is negative."""
     refuse_first("sums", content.arrays["sums"], content.arrays["sums"] < 0.0, "0 or more")
 
@@ -766,7 +763,7 @@ def kernel_fields_agree(value: Any, place: str) -> None:
         refuse(f"{place}.keep_ledger", True, "false with a budget")
 
 
-def rule_is_for_numbers(value: Any, place: str) -> None:
+def rule_is_for_regression(value: Any, place: str) -> None:
     """Check that a regression model was trained by Widrow and Hoff's rule."""
     if value["rule"]["name"] != "widrow-hoff":
         refuse(f"{place}.rule.name", value["rule"]["name"], "widrow-hoff, the rule for regression")
@@ -847,11 +844,11 @@ KINDS: Mapping[str, Kind] = {
             classes_before_updates,
             bias_is_zero_without_intercept,
             updates_add_up,
-            beside_the_weights,
-            ledger_names_its_support,
+            auxiliary_numbers_fit,
+            ledger_rows_are_stored,
             learner_support,
-            statistics_are_of_values,
-            candidates_are_learners,
+            statistics_are_possible,
+            candidates_fit,
         ),
         _learner_parts,
     ),
@@ -864,9 +861,9 @@ KINDS: Mapping[str, Kind] = {
             classes_before_updates,
             updates_add_up,
             sqnorm_is_possible,
-            ledger_names_its_support,
+            ledger_rows_are_stored,
             kernel_support,
-            pocket_is_of_the_run,
+            pocket_has_no_more_updates,
             budget_slots,
         ),
         _kernel_parts,
@@ -878,7 +875,7 @@ KINDS: Mapping[str, Kind] = {
         REAL_FIELDS,
         lambda fields: WEIGHTS,
         (bias_is_zero_without_intercept, updates_add_up, sqnorm_is_of_weights),
-        agree=rule_is_for_numbers,
+        agree=rule_is_for_regression,
         classes="",
     ),
     "centroid": Kind(
@@ -886,7 +883,7 @@ KINDS: Mapping[str, Kind] = {
         "model",
         CENTROID_FIELDS,
         lambda fields: (*SUMS, SPREAD),
-        (sums_are_of_counts,),
+        (sums_need_counts,),
         _centroid_parts,
     ),
     "naive-bayes": Kind(
@@ -894,14 +891,14 @@ KINDS: Mapping[str, Kind] = {
         "model",
         BAYES_FIELDS,
         lambda fields: SUMS,
-        (sums_are_of_counts, sums_are_within_counts),
+        (sums_need_counts, sums_are_within_counts),
     ),
     "multinomial-bayes": Kind(
         "a model of kind multinomial-bayes",
         "model",
         COUNT_BAYES_FIELDS,
         lambda fields: SUMS,
-        (sums_are_of_counts, sums_are_of_values_from_zero),
+        (sums_need_counts, sums_are_not_negative),
     ),
     "planes": Kind("a model of kind planes", "model", {}, lambda fields: HYPERPLANES, classes="distinct"),
 }

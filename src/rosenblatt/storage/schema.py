@@ -191,7 +191,7 @@ def _check_object(value: Any, spec: Object, place: str) -> None:
             raise ValueError(f"{place}.{name} is unknown; the fields of this version are {', '.join(specs)}")
 
 
-def word(value: Any, place: str) -> None:
+def number_or_infinity(value: Any, place: str) -> None:
     """Check that a value is a finite number, or ``"inf"`` or ``"-inf"``, which JSON cannot represent as a number."""
     if not (type(value) in (int, float) or (type(value) is str and value in ("inf", "-inf"))):
         refuse(place, value, "a number, 'inf' or '-inf'")

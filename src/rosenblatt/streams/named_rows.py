@@ -73,7 +73,7 @@ class ExampleReader:
             self._set_address("keys", self._keys)
             self._set_address("unknown", self._unknown)
             self._set_address("held", self._held)
-            self._reader["most_names"], self._reader["names"] = size, NOTHING_READ
+            self._reader["max_names"], self._reader["names"] = size, NOTHING_READ
 
     def __del__(self) -> None:
         """Give up the references to names."""

@@ -396,7 +396,11 @@ class OnlineLearner(RowsLearner):
 
     def _clear(self) -> None:
         super()._clear()
-        self._stale, self._label_codes = True, {}
+        self._stale = True
+
+    def _add_new_classes(self, classes: NDArray[Any]) -> None:
+        self._label_codes = {}
+        super()._add_new_classes(classes)
 
     # The row of single examples
 

@@ -360,7 +360,7 @@ class RowsLearner:
                 for start, stop in ((0, first), (first, y.size))
             )
         if self._scores_are_due(y.size):
-            self._add_scores(sparse_rows(*rows, max(self.learner.n_features, 0)), y)  # type: ignore[arg-type]
+            self._add_scores(rows, y)
         everything = np.arange(y.size, dtype=np.uintp)
         labels = self._known_labels(y) if self.forget is None else None
         if labels is not None and weight is None:  # no new class, nothing to forget: all rows in one call
@@ -450,16 +450,20 @@ class RowsLearner:
         rows_between = SCORED_EVERY * max(1, min(rows, MOST_SCORED))
         return self.rows < ALL_SCORED or self.rows // rows_between != (self.rows + rows) // rows_between
 
-    def _add_scores(self, X: Any, y: NDArray[Any]) -> None:
-        """Add scores of some rows of a block that is about to be learned from; they are standardised already."""
+    def _add_scores(self, block: Any, y: NDArray[Any]) -> None:
+        """Add scores of some rows of a block (a matrix, or ``Rows``) that is about to be learned from, as they are."""
         if not y.size or not self._scores_are_due(y.size):
             return
-        known = np.flatnonzero(np.isin(y, self.learner.classes))
-        chosen = known[:: 1 + known.size // MOST_SCORED]
+        if self._all_known(y):
+            chosen = np.arange(0, y.size, 1 + y.size // MOST_SCORED)
+        else:
+            known = np.flatnonzero(np.isin(y, self.learner.classes))
+            chosen = known[:: 1 + known.size // MOST_SCORED]
         if not chosen.size:
             return
         n_features = self.learner.n_features
-        rows = as_wide(X[chosen], n_features)
+        is_rows = isinstance(block, Rows)
+        rows = _taken(block, chosen, n_features) if is_rows else as_wide(block[chosen], n_features)
         if not np.isfinite(rows if isinstance(rows, np.ndarray) else rows.data).all():
             return  # the block is refused
         scores = self.learner.scores(
@@ -468,8 +472,7 @@ class RowsLearner:
         norm, labels = self._norm(), np.searchsorted(self.learner.classes, y[chosen]).tolist()
         running = self.running_calibration
         assert running is not None
-        for each, label in zip(scores.reshape(chosen.size, -1).tolist(), labels, strict=True):
-            running.add(each, label, norm)
+        running.add_rows(scores.reshape(chosen.size, -1).tolist(), labels, norm)
 
     def _norm(self) -> float:
         """Return a number that grows in proportion to the weights, without reading them."""
@@ -727,6 +730,17 @@ def _rows_between(X: Any, start: int, stop: int) -> Any:
         return X[start:stop] if isinstance(X, np.ndarray) else X
     lo, hi = X.indptr[start], X.indptr[stop]
     return sparse_rows(X.data[lo:hi], X.indices[lo:hi], X.indptr[start : stop + 1] - lo, X.shape[1])
+
+
+def _taken(rows: Rows, numbers: NDArray[np.int64], n_features: int) -> Any:
+    """Return some of sparse rows as a matrix; indexing one of all rows would take longer."""
+    values, indices, starts = rows
+    begins = starts[numbers].astype(np.int64)  # type: ignore[index]
+    lengths = starts[numbers + 1].astype(np.int64) - begins  # type: ignore[index]
+    ends = np.cumsum(lengths)
+    at = np.arange(ends[-1]) + np.repeat(begins - (ends - lengths), lengths)
+    own = np.concatenate([np.zeros(1, np.int64), ends])
+    return sparse_rows(values[at], indices[at], own, n_features)  # type: ignore[index]
 
 
 def _narrowed(X: Any) -> Any:

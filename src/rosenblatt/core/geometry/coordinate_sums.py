@@ -28,16 +28,14 @@ def _weight_of(rule: Any, numbers: Any) -> Callable[..., Any]:
     return hook_of(rule.instance_class, "weight_of")
 
 
-def score_after_widening(
-    geometry: Any, rule: Any, example: Any, weights: Any, running: Any, scores: Any
-) -> Any:
+def update_and_score(geometry: Any, rule: Any, example: Any, weights: Any, running: Any, scores: Any) -> Any:
     """Update the largest values and the weights that follow from them, then score the example."""
-    widen_row(geometry, rule, example, weights, running)
+    update_largest_values(geometry, rule, example, weights, running)
     return score_row(example.rows, example.i, example.layout, weights.W, scores)
 
 
 @compiled_part
-def widen_row(geometry: Any, rule: Any, example: Any, weights: Any, running: Any) -> None:
+def update_largest_values(geometry: Any, rule: Any, example: Any, weights: Any, running: Any) -> None:
     """Update the largest values of the features of an example, and the weights that follow from them.
 
     All classes have seen the same values, so those of the first one are compared.
@@ -48,7 +46,7 @@ def widen_row(geometry: Any, rule: Any, example: Any, weights: Any, running: Any
     if layout.bias_input > auxiliary[first_number(geometry, at)]:
         for c in range(layout.classes):
             at = bias_index(rows, layout, c)
-            widen_weight(geometry, rule, weights, running, at, c, layout.bias_input)
+            update_largest_value(geometry, rule, weights, running, at, c, layout.bias_input)
     start, stop = extent(rows, i, layout)
     for k in range(start, stop):
         value = abs(float(rows.values[k]))
@@ -56,12 +54,14 @@ def widen_row(geometry: Any, rule: Any, example: Any, weights: Any, running: Any
         if value > auxiliary[first_number(geometry, at)]:
             for c in range(layout.classes):
                 at = weight_index(rows, start, k, layout, c)
-                widen_weight(geometry, rule, weights, running, at, c, value)
+                update_largest_value(geometry, rule, weights, running, at, c, value)
 
 
 @compiled_part
-def widen_weight(geometry: Any, rule: Any, weights: Any, running: Any, at: Any, c: Any, value: float) -> None:
-    """Store the largest value of a weight's feature, and the weight that follows from it."""
+def update_largest_value(
+    geometry: Any, rule: Any, weights: Any, running: Any, at: Any, c: Any, value: float
+) -> None:
+    """Store the largest value of the feature of one weight, and the weight that follows from it."""
     W, auxiliary = weights.W, weights.auxiliary
     scalars = running[min(np.int64(c), running.shape[0] - 1)]
     first = first_number(geometry, at)
@@ -109,4 +109,4 @@ def add_to_sums_of(geometry: Any, rule: Any, weights: Any, scalars: Any, at: Any
     replace_weight(weights, scalars, at, weight_of(rule, numbers), numbers[0], before)
 
 
-COORDINATE_SUMS = PER_WEIGHT._replace(score_example=score_after_widening, move=move)
+COORDINATE_SUMS = PER_WEIGHT._replace(score_example=update_and_score, move=move)

@@ -68,16 +68,16 @@ def x_sqnorm_in_p_norm(geometry: Any, example: Any, pair: Any) -> float:
     rows, i, layout = example
     p, bias_input = geometry.p, layout.bias_input
     start, stop = extent(rows, i, layout)
-    most = bias_input
+    largest = bias_input
     for k in range(start, stop):
-        most = max(most, abs(float(rows.values[k])))
-    if most == 0.0:
+        largest = max(largest, abs(float(rows.values[k])))
+    if largest == 0.0:
         return 0.0
-    total = (bias_input / most) ** p
+    total = (bias_input / largest) ** p
     for k in range(start, stop):
         if rows.values[k] != 0.0:
-            total += (abs(float(rows.values[k])) / most) ** p
-    norm = most * total ** (1.0 / p)
+            total += (abs(float(rows.values[k])) / largest) ** p
+    norm = largest * total ** (1.0 / p)
     sides = 2.0 if pair.rival >= 0 else 1.0
     return (p - 1.0) * sides ** (2.0 / p) * norm * norm
 
@@ -107,8 +107,8 @@ def move(
 
 
 @compiled_part
-def add_to_one(p: float, weights: Any, at: Any, step: float, scale_sum: float) -> float:
-    """Add ``step`` to one coordinate and return by how much ``|Vᵢ|^p`` grew."""
+def add_to_coordinate(p: float, weights: Any, at: Any, step: float, scale_sum: float) -> float:
+    """Add ``step`` to a coordinate and return by how much ``|Vᵢ|^p`` grew."""
     V, average_offset, powers = weights
     before = V[at] * powers[at]
     V[at] += step
@@ -124,11 +124,13 @@ def add_through_link(p: float, example: Any, weights: Any, c: Any, step: float, 
     start, stop = extent(rows, i, layout)
     grown = 0.0
     if layout.bias_input != 0.0:
-        grown += add_to_one(p, weights, bias_index(rows, layout, c), step * layout.bias_input, scale_sum)
+        grown += add_to_coordinate(
+            p, weights, bias_index(rows, layout, c), step * layout.bias_input, scale_sum
+        )
     for k in range(start, stop):
         if rows.values[k] != 0.0:
             at = weight_index(rows, start, k, layout, c)
-            grown += add_to_one(p, weights, at, step * rows.values[k], scale_sum)
+            grown += add_to_coordinate(p, weights, at, step * rows.values[k], scale_sum)
     return grown
 
 
@@ -137,20 +139,20 @@ def normalise(p: float, example: Any, weights: Any, c: int, scale_sum: float) ->
     """Divide the vector of class ``c`` (all, when negative) by its norm; return that norm, and the new ``Σ|Vᵢ|^p``."""
     V, average_offset, powers = weights
     start, stop, stride = class_extent(example.rows, example.layout, c)
-    most = 0.0
+    largest = 0.0
     at = start
     while at < stop:
-        most = max(most, abs(float(V[at])))
+        largest = max(largest, abs(float(V[at])))
         at += stride
-    if most == 0.0:
+    if largest == 0.0:
         return 1.0, 0.0
     total = 0.0
     at = start
     while at < stop:
         if V[at] != 0.0:
-            total += (abs(float(V[at])) / most) ** p
+            total += (abs(float(V[at])) / largest) ** p
         at += stride
-    norm = most * total ** (1.0 / p)
+    norm = largest * total ** (1.0 / p)
     power = 0.0
     at = start
     while at < stop:
@@ -188,12 +190,12 @@ def through_link(theta: NDArray[Any], p: float, joint: bool) -> NDArray[np.float
     """
     V = theta.astype(np.float64, order="C")  # the order of sums does not depend on the layout
     axis = None if joint else 1
-    most = np.abs(V).max(axis=axis, keepdims=True)
-    most[most == 0.0] = 1.0  # leaves a zero vector as it is
-    V /= most
+    largest = np.abs(V).max(axis=axis, keepdims=True)
+    largest[largest == 0.0] = 1.0  # leaves a zero vector as it is
+    V /= largest
     # At least one: one coordinate is ±1, or all are 0.
     power = np.maximum((np.abs(V) ** p).sum(axis=axis, keepdims=True), 1.0)
-    linked: NDArray[np.float64] = most * power ** ((2.0 - p) / p) * powers_of(V, p)
+    linked: NDArray[np.float64] = largest * power ** ((2.0 - p) / p) * powers_of(V, p)
     return linked
 
 

@@ -177,7 +177,7 @@ class ScoreCache:
         self._on_device = None
 
     def apply_updates(self, only_many: bool = False) -> None:
-        """Apply the pending updates to the scores of all rows; with ``only_many``, where it is worth reading them."""
+        """Apply the pending updates to the scores of all rows; with ``only_many`` only where they are many."""
         if not self._numbers.size or (only_many and self._numbers.size <= self._max_pending):
             return
         arrays, n = self._space.arrays, int(self._X.shape[0])

@@ -82,7 +82,7 @@ class Arrays:
         self._buffers = PinnedBuffers()
         if device is not None:
             self._library = _torch_library()
-            self.device = _usable(device)
+            self.device = _checked_device(device)
             if hasattr(X, "tocsr"):
                 raise ValueError(
                     "device= takes dense data only: leave device=None, or convert X to a dense matrix"
@@ -130,7 +130,7 @@ class Arrays:
             )
         if not is_foreign(X):
             X = checked_matrix(X, n_features=n_features, finite=not is_checked)
-        _refuse_odd_tensors(X)
+        _refuse_unsupported_tensors(X)
         X = self.put(X.detach() if hasattr(X, "detach") else X)
         if X.ndim != 2:
             raise ValueError(f"X must be two-dimensional, got shape {tuple(X.shape)}")
@@ -236,7 +236,7 @@ class Arrays:
         return "float64" if dtype is None else str(dtype).rpartition(".")[2]
 
 
-def _usable(device: Any) -> Any:
+def _checked_device(device: Any) -> Any:
     """Return a device of PyTorch; raise ValueError where there is none of that name."""
     import torch
 
@@ -250,7 +250,7 @@ def _usable(device: Any) -> Any:
     return device
 
 
-def _refuse_odd_tensors(X: Any) -> None:
+def _refuse_unsupported_tensors(X: Any) -> None:
     """Raise ValueError for a tensor that is not a dense matrix of real numbers."""
     if str(X.dtype).rpartition(".")[2].startswith("complex"):
         raise ValueError(f"X must hold real numbers, got {X.dtype}")
@@ -379,9 +379,8 @@ class DeviceTask:
         self._arrays, self._function, self._dtypes = arrays, function, dtypes
         self._use_graphs, self._own_stream = use_graphs and arrays.on_gpu, own_stream
         self._graphs: dict[Any, CudaGraph] = {}
-        self._seen: dict[
-            Any, Any
-        ] = {}  # shapes of arguments seen once -> where the first result was copied to
+        # Of shapes of arguments that came once: where the first result was copied to.
+        self._seen: dict[Any, Any] = {}
         self._buffers = PinnedBuffers()
 
     def run(self, *arguments: NDArray[Any]) -> tuple[Transfer, Any]:
@@ -516,7 +515,7 @@ class RowStore:
 
     def add(self, rows: Any) -> None:
         """Append rows."""
-        n, rows = int(rows.shape[0]), self._alike(rows)
+        n, rows = int(rows.shape[0]), self._in_stored_format(rows)
         if hasattr(rows, "tocsr"):
             self._pieces.append(rows)
         else:
@@ -527,7 +526,7 @@ class RowStore:
 
     def replace(self, number: int, rows: Any) -> None:
         """Replace one row by another."""
-        rows = self._alike(rows)
+        rows = self._in_stored_format(rows)
         if not hasattr(rows, "tocsr"):
             self._memory[number : number + 1, ...] = rows
             return
@@ -546,8 +545,8 @@ class RowStore:
             return self._pieces[0]
         return None if self._memory is None else self._memory[: self._used, ...]
 
-    def _alike(self, rows: Any) -> Any:
-        """Return rows as dense or as sparse as those that are stored."""
+    def _in_stored_format(self, rows: Any) -> Any:
+        """Return rows dense where the stored ones are dense, sparse where they are sparse."""
         if not self._used or hasattr(rows, "tocsr") == bool(self._pieces):
             return rows
         if not self._pieces:

@@ -15,11 +15,9 @@ from scipy.sparse import issparse
 from rosenblatt.learner.kernel.device import Arrays, cut, to_numpy
 
 NAMES = ("poly", "rbf", "linear", "precomputed")
-LARGEST_VALUE = 480  # of a kernel, as an exponent of two: bounds multiply two kernel values
-LARGEST_POWER = {
-    "float32": 60,
-    "float64": 500,
-}  # exponents of two: larger kernel values are computed in larger units
+# As exponents of two. Bounds multiply two kernel values; values beyond the power are computed in larger units.
+LARGEST_VALUE = 480
+LARGEST_POWER = {"float32": 60, "float64": 500}
 
 
 class Poly(NamedTuple):
@@ -35,8 +33,8 @@ class Poly(NamedTuple):
         """The product that a kernel value of one represents."""
         return 2.0 ** (self.halvings * self.degree)
 
-    def sized(self, largest_sqnorm: float, dtype: str) -> "Poly":
-        """Choose units in which no value of rows up to that size overflows."""
+    def in_units_for(self, largest_sqnorm: float, dtype: str) -> "Poly":
+        """Return the kernel in units in which no value of rows up to that squared norm overflows."""
         base = abs(self.gamma) * largest_sqnorm + abs(self.coef0)
         power = math.log2(base) * self.degree if 0.0 < base < math.inf else base
         if power > LARGEST_VALUE:
@@ -153,7 +151,7 @@ def resolve(kernel: Any, degree: int, gamma: Any, coef0: float, n_features: int,
     if kernel == "precomputed":
         return Precomputed()
     if kernel == "poly":
-        if not is_whole(degree) or degree < 1:
+        if not is_integer(degree) or degree < 1:
             raise ValueError(f"degree must be 1 or more, got {degree!r}")
         if not is_finite(coef0):
             raise ValueError(f"coef0 must be a finite number, got {coef0!r}")
@@ -161,7 +159,7 @@ def resolve(kernel: Any, degree: int, gamma: Any, coef0: float, n_features: int,
     return RBF(_gamma(gamma, 1.0 / max(n_features, 1), n_features, variance))
 
 
-def is_whole(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     """Return whether a parameter is an integer and not a bool."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
@@ -276,7 +274,7 @@ class FeatureSpace:
         """Choose units in which nothing overflows on rows up to the size of these."""
         if isinstance(self.kernel, Poly) and X.shape[0]:
             largest = float(self.arrays.xp.max(sqnorms(self.arrays, X)))
-            self.kernel = self.kernel.sized(largest, self.arrays.dtype)
+            self.kernel = self.kernel.in_units_for(largest, self.arrays.dtype)
 
     def diagonal(self, X: Any, first_row: int) -> NDArray[np.float64]:
         """Return the product of every row with itself, in units."""

@@ -57,7 +57,7 @@ from rosenblatt.learner.kernel.device import (
     to_numpy,
 )
 from rosenblatt.learner.kernel.evaluate import evaluate_kernel
-from rosenblatt.learner.kernel.kernels import FeatureSpace, Precomputed, is_finite, is_whole
+from rosenblatt.learner.kernel.kernels import FeatureSpace, Precomputed, is_finite, is_integer
 from rosenblatt.learner.learner import MULTI_CLASS
 from rosenblatt.learner.scoring import decided
 from rosenblatt.learner.state import LearnerState
@@ -74,7 +74,7 @@ VOTES_ON_DEVICE = 1 << 29  # numbers held at once on a device
 class KernelLedger(Ledger):
     """Every update of a run, in coefficients of support rows instead of weights of features.
 
-    ``support_rows`` stand in the order in which they became support rows; their places are called slots.
+    ``support_rows`` are in the order in which they became support rows; a position in them is called a slot.
     """
 
     def __init__(self) -> None:
@@ -187,7 +187,7 @@ class KernelLearner(LearnerState):
             raise ValueError(f"multi_class must be one of {', '.join(MULTI_CLASS)}, got {multi_class!r}")
         if not is_finite(delta) or delta < 0.0:
             raise ValueError(f"delta must be zero or more, got {delta!r}")
-        if budget is not None and (not is_whole(budget) or budget < 1):
+        if budget is not None and (not is_integer(budget) or budget < 1):
             raise ValueError(f"budget must be 1 or more rows, or None, got {budget!r}")
         if forget not in FORGET:
             raise ValueError(f"forget must be one of {', '.join(FORGET)}, got {forget!r}")
@@ -195,9 +195,9 @@ class KernelLearner(LearnerState):
             raise ValueError(f"tolerance must be in [0, 1), got {tolerance!r}")
         if tolerance and (budget is None or forget != "project"):
             raise ValueError("tolerance needs budget= and forget='project': it limits projections")
-        if block_size is not None and (not is_whole(block_size) or block_size < 1):
+        if block_size is not None and (not is_integer(block_size) or block_size < 1):
             raise ValueError(f"block_size must be 1 or more, or None, got {block_size!r}")
-        if not is_whole(seed) or seed < 0:
+        if not is_integer(seed) or seed < 0:
             raise ValueError(f"seed must be a whole number, zero or more, got {seed!r}")
         super().__init__(multi_class, 1.0 if fit_intercept else 0.0, keep_ledger=False)
         self.rule = rules.resolve(rule, eta)
@@ -270,12 +270,12 @@ class KernelLearner(LearnerState):
         return self.learn_checked(self._check(X, y, sample_weight), classes)
 
     def learn_checked(self, examples: CheckedExamples, classes: Any = None) -> Epoch:
-        """Do what :meth:`learn` does, with examples that were checked before."""
+        """Visit checked examples once, in the given order, as :meth:`learn` does."""
         data = self._add_data(examples, classes, stream=True)
         mistakes, updates = self.mistakes, self.updates
         try:
             self._visit_rows(data, in_given_order(data.labels.size, examples.weight), None)
-        finally:  # rows that the ledger names have their numbers, also where the weights grew too large
+        finally:  # the ledger names rows by number, also where the weights grew too large
             self.rows_seen = data.first_row + data.labels.size
         self.learned_from = None
         forget_evaluations(self)
@@ -317,7 +317,7 @@ class KernelLearner(LearnerState):
         on_epoch: Callable[[Epoch], bool | None] | None = None,
         evaluate: bool | None = None,
     ) -> None:
-        """Do what :meth:`train` does, with examples that were checked before."""
+        """Repeat epochs over checked examples, as :meth:`train` does."""
         data, weight = self._add_data(examples, None, stream=False), examples.weight
         n = data.labels.size
         rounded = examples.standardised
@@ -506,7 +506,7 @@ class KernelLearner(LearnerState):
             False,
         )
         try:
-            self._decide(data, block, changes, cache)
+            self._run_block(data, block, changes, cache)
         finally:  # rows that moved the weights before an error are support rows too
             self._add_support(data, block.rows, changes)
             self._store_support(data)
@@ -538,7 +538,7 @@ class KernelLearner(LearnerState):
                     data.diagonal[rows.numbers],
                     rows.weight.size == 0,
                 )
-                self._decide(data, block, changes, cache)
+                self._run_block(data, block, changes, cache)
                 if cache is not None:
                     updated = changes.updated[: changes.counts["updated"][0]]
                     cache.add_updates(rows.numbers[updated], changes.steps[: updated.size])
@@ -582,7 +582,7 @@ class KernelLearner(LearnerState):
                     self.support.add(row)
             self.support_rows = loop_budget.examples[: slots.used].copy()
 
-    def _decide(
+    def _run_block(
         self, data: Data, block: Block, changes: Changes, cache: GramCache | ScoreCache | None
     ) -> None:
         """Run the compiled loop over a block; write the ledger, compute the Gram rows it requests, update the cache."""

@@ -66,7 +66,7 @@ def load(path: str) -> Model:
     try:
         stored_schema(model)
     except ValueError as error:
-        raise BadModel(f"{path}: the model does not hold together: {error}") from error
+        raise BadModel(f"{path}: the model file is inconsistent: {error}") from error
     return model
 
 

@@ -196,9 +196,9 @@ def rule_from(
     other: tuple[str, ...] = (),
     default: str = "rosenblatt",
 ) -> Any:
-    """Return the named rule with its parameters; those in ``other`` belong to somebody else.
+    """Return the named rule with its parameters; those in ``other`` are not the rule's and are ignored.
 
-    Without a name, a ``C`` is that of the passive-aggressive rule.
+    Without a name, a parameter ``C`` selects the passive-aggressive rule.
 
     >>> rule_from("passive-aggressive", {"C": 0.5})
     PassiveAggressive(C=0.5)
