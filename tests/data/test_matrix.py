@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 
 from rosenblatt.data.matrix import checked_matrix, checked_weight, encoded
+from rosenblatt.learner.examples import canonical_matrix
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=3)
 
@@ -79,3 +80,23 @@ def test_labels_at_the_ends_of_their_type_are_encoded(dtype):
         assert classes.dtype == dtype
         assert classes.tolist() == sorted(set(labels))
         assert classes[index].tolist() == labels
+
+
+@pytest.mark.parametrize("way_in", [checked_matrix, canonical_matrix], ids=["matrix", "examples"])
+def test_indices_of_64_bits_are_checked_before_they_are_shortened(way_in):
+    short = csr_array(np.array([[0.0, 2.0, 0.0], [3.0, 0.0, 4.0]]))
+    X = csr_array(short)
+    X.indices, X.indptr = short.indices.astype(np.int64), short.indptr.astype(np.int64)
+    assert way_in(X).indices.dtype == np.int32
+    assert (way_in(X) != short).nnz == 0
+    assert X.indices.dtype == np.int64  # the caller's matrix is left alone
+    for wrong in (2**32 + 1, -1, 3):  # the first would be 1 in 32 bits
+        X.indices[0] = wrong
+        with pytest.raises(ValueError, match="not a valid"):
+            way_in(X)
+
+
+def test_more_columns_than_indices_can_name_are_refused():
+    X = csr_array((np.ones(1), np.zeros(1, np.int64), np.array([0, 1])), shape=(1, 2**33))
+    with pytest.raises(ValueError, match=r"8,589,934,592 columns; at most 2,147,483,647"):
+        canonical_matrix(X)

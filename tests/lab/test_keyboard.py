@@ -5,21 +5,23 @@ from tests.patience import SECONDS
 
 Error = pytest.importorskip("playwright.sync_api").Error
 
-# Pages in states that show all of their controls; a name is that of the button which opens a dialog there.
-PLACES = [
-    ("/?n=12&tool=plus&clock=3&margin=0.2&rule=margin&beside=centroid&proof=yes", ""),
-    ("/?data=xor&n=12&space=kernel-rbf&tool=minus&clock=2", ""),
-    ("/?learner=batch&clock=2&tool=erase", ""),
-    ("/?n=12&clock=5", "Export"),
-    ("/?n=12", "Upload CSV"),
-    ("/game?rounds=2", ""),
-    ("/game?role=A&label=minus&moves=a100_200", ""),
-    ("/game?role=B&guesses=10", ""),
-    ("/gates?gate=OR&w1=1&wiring=NAND.0.1", ""),
-    ("/networks?data=xor&n=8&builder=backpropagation&iterations=2&tool=plus", ""),
-    ("/networks?data=moons&n=12&units=3&tool=move", ""),
-    ("/lessons/04-convergence?theme=dark", ""),
-]
+# Every page in states that together show all of its controls; a name is that of the button which opens a dialog there.
+PAGES = {
+    "/": [
+        ("?n=12&tool=plus&clock=3&margin=0.2&rule=margin&beside=centroid&proof=yes", ""),
+        ("?data=xor&n=12&space=kernel-rbf&tool=minus&clock=2", ""),
+        ("?learner=batch&clock=2&tool=erase", ""),
+        ("?n=12&clock=5", "Export"),
+        ("?n=12", "Upload CSV"),
+    ],
+    "/game": [("?rounds=2", ""), ("?role=A&label=minus&moves=a100_200", ""), ("?role=B&guesses=10", "")],
+    "/gates": [("?gate=OR&w1=1&wiring=NAND.0.1", "")],
+    "/networks": [
+        ("?data=xor&n=8&builder=backpropagation&iterations=2&tool=plus", ""),
+        ("?data=moons&n=12&units=3&tool=move", ""),
+    ],
+    "/lessons/04-convergence": [("?theme=dark", "")],
+}
 # What a person can act on: by its meaning, not by whether it can be focused. The cross of a chip only repeats what its
 # list does.
 FIND = """() => {
@@ -38,7 +40,8 @@ FIND = """() => {
     const plain = `${kind} ${name.trim().replace(/\\s+/g, ' ')}`.replace(/^button Theme: .*/, 'button Theme');
     seen.set(plain, (seen.get(plain) || 0) + 1);
     each.dataset.key = `${plain} ${seen.get(plain)}`;
-    found.push([each.dataset.key, each.getAttribute('aria-pressed') === 'true']);
+    const chosen = each.getAttribute('aria-pressed') === 'true';
+    found.push([each.dataset.key, {chosen, navigation: !!each.closest('nav')}]);
   }
   return found;
 }"""
@@ -92,48 +95,60 @@ FOCUS = """key => {
 }"""
 
 
-@pytest.mark.parametrize(
-    ("path", "opener"), PLACES, ids=[f"{path} {opener}".strip() for path, opener in PLACES]
-)
-def test_every_element_is_reached_and_acts_by_keyboard(visit, path, opener):
+@pytest.mark.parametrize("path", PAGES)
+def test_every_element_is_reached_and_acts_by_keyboard(visit, path):
+    """An element is reached in every state of the page, and acts in the first that shows it; links to pages on one."""
     visitor = visit()
-    page = opened(visitor, path, opener)
-    outside = []  # files that were saved or asked for
-    page.on("download", lambda download: outside.append(download.suggested_filename))
-    page.on("filechooser", lambda chooser: outside.append("chosen"))
-    elements = dict(page.evaluate(FIND))
-    assert len(elements) >= (1 if opener else 7)
-    reached = set()
-    for _ in range(3 * len(elements) + 20):
-        page.keyboard.press("Tab")
-        reached.add(page.evaluate(REACHED))
-        if reached >= set(elements):
+    outside, acted = [], set()  # files that were saved or asked for; elements
+    for query, opener in PAGES[path]:
+        page = opened(visitor, path + query, opener)
+        if not acted:
+            page.on("download", lambda download: outside.append(download.suggested_filename))
+            page.on("filechooser", lambda chooser: outside.append("chosen"))
+        elements = dict(page.evaluate(FIND))
+        assert len(elements) >= (1 if opener else 7)
+        reached = set()
+        for _ in range(3 * len(elements) + 20):
+            page.keyboard.press("Tab")
+            reached.add(page.evaluate(REACHED))
+            if reached >= set(elements):
+                break
+        assert set(elements) - reached == set()
+        # A chosen tool is chosen already.
+        left = {
+            key
+            for key, each in elements.items()
+            if not each["chosen"] and not (each["navigation"] and path != "/")
+        }
+        while left := left - acted:
+            page = opened(visitor, path + query, opener)
+            now = act_until_one_is_no_slider(page, sorted(left), outside)
+            assert now, f"not there any more: {left}"
+            acted |= now
+
+
+def act_until_one_is_no_slider(page, keys, outside):
+    """Act on elements that are there; return their keys. A slider leaves the page as it is, others may not."""
+    acted = set()
+    for key in keys:
+        if key not in dict(page.evaluate(FIND)):
+            continue  # the last action took it away
+        page.evaluate(FOCUS, key)
+        before, files = page.evaluate(LOOKS), len(outside)
+        act(page, key)
+        acted.add(key)
+        for _ in range(SECONDS * 20):
+            if len(outside) > files or looks(page) != before:
+                break
+            page.wait_for_timeout(50)
+        else:
+            pytest.fail(f"{key!r} does nothing by keyboard")
+        if key.startswith("a "):
+            page.wait_for_load_state()
+            page.wait_for_function("window.socket && window.socket.connected")
+        if not key.startswith("slider"):
             break
-    assert set(elements) - reached == set()
-    left = [key for key, pressed in elements.items() if not pressed]  # a chosen tool is chosen already
-    while left:
-        page = opened(visitor, path, opener)
-        acted = []
-        for key in left:
-            if key not in dict(page.evaluate(FIND)):
-                continue  # the last action took it away
-            page.evaluate(FOCUS, key)
-            before, files = page.evaluate(LOOKS), len(outside)
-            act(page, key)
-            acted.append(key)
-            for _ in range(SECONDS * 20):
-                if len(outside) > files or looks(page) != before:
-                    break
-                page.wait_for_timeout(50)
-            else:
-                pytest.fail(f"{key!r} does nothing by keyboard")
-            if key.startswith("a "):
-                page.wait_for_load_state()
-                page.wait_for_function("window.socket && window.socket.connected")
-            if not key.startswith("slider"):
-                break  # it may have led to another page, or to where others have nothing to do
-        assert acted, f"not there any more: {left}"
-        left = [key for key in left if key not in acted]
+    return acted
 
 
 def looks(page):

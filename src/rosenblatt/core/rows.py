@@ -50,11 +50,17 @@ class Layout(NamedTuple):
 
 
 def rows_of(X: Any) -> Rows:
-    """Return a float matrix, dense or CSR, as rows; values and indices in the right layout are not copied."""
+    """Return a float matrix, dense or CSR, as rows; values and 32-bit indices in the right layout are not copied.
+
+    Loops read indices of 32 bits only: half the memory, and no second version of every loop to compile.
+    """
     if isinstance(X, np.ndarray):
         return Rows(as_writable(np.ascontiguousarray(X).reshape(-1)), None, None)
-    unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
-    return Rows(as_writable(X.data), as_writable(X.indices).view(unsigned), X.indptr.astype(np.uint64))
+    if X.indices.dtype.itemsize == 4:
+        indices = as_writable(X.indices).view(np.uint32)
+    else:
+        indices = X.indices.astype(np.uint32)
+    return Rows(as_writable(X.data), indices, X.indptr.astype(np.uint64))
 
 
 def as_writable(array: NDArray[Any]) -> NDArray[Any]:

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from rosenblatt.data.labels import checked_classes, exact_labels
 
+MOST_FEATURES = 2**31 - 1  # indices are int32
+
 
 def checked_matrix(X: Any, name: str = "X", n_features: int | None = None, *, finite: bool = True) -> Any:
     """Return ``X`` as a finite float matrix, dense or canonical CSR, without copying float32 and float64.
@@ -133,9 +135,28 @@ def check_indices(X: Any, name: str) -> None:
         )
 
 
+def with_short_indices(X: Any, name: str) -> Any:
+    """Return a CSR matrix with indices of 32 bits, as compiled loops read them; a copy where they have 64.
+
+    >>> from scipy.sparse import csr_array
+    >>> X = csr_array([[1.0, 0.0], [0.0, 2.0]])
+    >>> X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    >>> with_short_indices(X, "X").indices.dtype
+    dtype('int32')
+    """
+    if X.shape[1] > MOST_FEATURES:
+        raise ValueError(f"{name} has {X.shape[1]:,} columns; at most {MOST_FEATURES:,} can be learned from")
+    if X.indices.itemsize == 4:
+        return X
+    check_indices(X, name)  # before an index loses its upper half
+    if X.indptr[-1] >= MOST_FEATURES:  # SciPy has no matrix with starts of 64 bits and indices of 32
+        return X
+    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
 def _canonical_csr(X: Any, name: str) -> Any:
     check_indices(X, name)
-    X = X.tocsr()
+    X = with_short_indices(X.tocsr(), name)
     if X.data.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     if not X.has_canonical_format:  # unsorted or repeated indices: the norm of a row would be wrong

@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 from rosenblatt.core.rows import Rows, rows_of
 from rosenblatt.core.sums import OUTSIDE, UNSORTED, fill_merged, largest_sqnorm, merged_lengths
 from rosenblatt.core.threads import in_parts
-from rosenblatt.data.matrix import check_finite, check_indices, checked_labels, checked_matrix, checked_weight
+from rosenblatt.data.matrix import (
+    check_finite,
+    check_indices,
+    checked_labels,
+    checked_matrix,
+    checked_weight,
+    with_short_indices,
+)
 
 
 class CheckedExamples(NamedTuple):
@@ -89,7 +96,7 @@ def canonical_matrix(X: Any) -> Any:
         return np.ascontiguousarray(checked_matrix(X, finite=False))
     if X.format != "csr":
         check_indices(X, "X")
-    X = X.tocsr()
+    X = with_short_indices(X.tocsr(), "X")
     if X.data.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     rows, n, numbers = rows_of(X), X.shape[0], X.indices.size

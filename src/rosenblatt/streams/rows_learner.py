@@ -313,9 +313,7 @@ class RowsLearner:
             return
         if self.compiled and X.dtype == np.float64 and not isinstance(X, np.ndarray):
             self.add_features(X.shape[1])
-            rows = rows_of(X)
-            rows = rows._replace(indices=rows.indices.astype(np.uint32, copy=False))  # type: ignore[union-attr]
-            if not self._learn_block(rows, y, sample_weight):
+            if not self._learn_block(rows_of(X), y, sample_weight):
                 check_finite(X, "X")
             return
         with self._all_or_nothing(y):
