@@ -125,6 +125,8 @@ def test_lines_one_value_longer_than_the_names_have_row_names_or_end_twice(write
     assert table.X[:, 0].tolist() == [k + 0.5 for k in range(8)]
     assert table.y.tolist() == list("abababab")
     assert read_all(path, schema=table.schema).X.tolist() == table.X.tolist()
+    one = write("a,y\n" + rows.split("\n")[1] + "\n", "one.csv")
+    assert read_all(one, schema=table.schema).X.tolist() == [[1.5]]
 
 
 def test_lines_longer_than_the_names_are_bad_where_their_first_values_repeat(write):

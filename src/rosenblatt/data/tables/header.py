@@ -141,7 +141,7 @@ def first_lines(
     on the lines, never on how they arrive.
     """
     if path != STANDARD_INPUT or standard_input().is_spooled:
-        return _cut_lines(path, separator, options, SAMPLED_LINES)
+        return _cut_lines(path, separator, options, SAMPLED_LINES, FEW_LINES if wait else 1)
     for at_most in range(FIRST_LINES_OF_A_PIPE, MOST_LINES_OF_A_PIPE + 1):
         if wait:
             standard_input().wait_for(at_most)
@@ -152,7 +152,10 @@ def first_lines(
     return lines
 
 
-def _cut_lines(path: str, separator: str | None, options: ReadOptions, at_most: int) -> FirstLines:
+def _cut_lines(
+    path: str, separator: str | None, options: ReadOptions, at_most: int, widening: int = FEW_LINES
+) -> FirstLines:
+    """Read and split lines; ``widening`` is how many, all one value longer, add a name to the first."""
     notes: list[str] = []
     line, texts, encoding, named_separator = _head(path, options, notes, at_most)
     separator = options.separator or named_separator or separator
@@ -168,7 +171,7 @@ def _cut_lines(path: str, separator: str | None, options: ReadOptions, at_most: 
     rows = _cut(texts, chosen)
     if chosen != "\t":
         _check_quotes(path, line, texts[0], chosen)
-    first = rows[0] if options.exact else _widened(rows[0], rows[1:])
+    first = rows[0] if options.exact else _widened(rows[0], rows[1:], widening)
     below = [row for row in rows[1:] if len(row) == len(first) and row != first]
     wider = collections.Counter(len(row) for row in rows[1:] if len(row) > 1)
     if len(first) == 1 and wider and 2 * wider.most_common(1)[0][1] > len(rows):
@@ -185,7 +188,7 @@ def _cut_lines(path: str, separator: str | None, options: ReadOptions, at_most: 
     return FirstLines(line, chosen, first, below, encoding, tuple(notes), texts[0])
 
 
-def _widened(first: list[str], below: list[list[str]]) -> list[str]:
+def _widened(first: list[str], below: list[list[str]], least: int = FEW_LINES) -> list[str]:
     """Return names for lines that all have one value more: R names no column of row names, others end lines twice.
 
     >>> _widened(["a", "y"], [["1", "7", "no"], ["2", "8", "no"], ["3", "9", "no"]])
@@ -193,7 +196,7 @@ def _widened(first: list[str], below: list[list[str]]) -> list[str]:
     >>> _widened(["a", "y"], [["7", "no", ""], ["8", "no", ""], ["9", "no", ""]])
     ['a', 'y', '']
     """
-    if len(below) < FEW_LINES or any(len(row) != len(first) + 1 for row in below):
+    if len(below) < least or any(len(row) != len(first) + 1 for row in below):
         return first
     if not any(row[-1] for row in below):
         return [*first, ""]
