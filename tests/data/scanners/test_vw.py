@@ -10,7 +10,7 @@ from tests.fuzz.plain import vw_line
 
 from rosenblatt.data import BadInput, open_examples, read_all
 from rosenblatt.data.scanners.names import NameTable, sorted_rows
-from rosenblatt.data.scanners.vw import NUMBER, TEXT, scan_vw
+from rosenblatt.data.scanners.vw import NUMBER, TEXT, count_rows_and_names, scan_vw
 
 AFTER = b" " * 200 + b"\n"  # what is followed by this is read many bytes at a time, what ends the text is not
 
@@ -154,7 +154,7 @@ def test_names_and_values_of_any_length_are_read(features, space):
 
 @pytest.mark.parametrize("longest", [3, 20, 100, 400])
 def test_entries_are_put_in_order_and_added_up(longest):
-    """Against a dict: rows short enough for insertion and long enough for a radix sort."""
+    """Against a dict: rows short enough to count smaller keys and long enough for a radix sort."""
     rng = np.random.default_rng(longest)
     rows = [
         rng.integers(-1, rng.choice([2, 40, 70_000, 2**31 - 1]), rng.integers(0, longest)) for _ in range(60)
@@ -322,3 +322,27 @@ def test_text_that_is_not_utf8_is_told(tmp_path):
     assert result.feature_names == ["a", "é"]
     assert result.lines.tolist() == [1, 3]
     assert open_examples(tmp_path / "a.vw").format == "vw"
+
+
+@given(st.lists(st.sampled_from(b"a: |\n\t1\x0b\r"), max_size=200).map(bytes))
+@example(b": " * 60)
+@example(b" :" * 60)
+def test_rows_and_names_are_counted_in_vectors_as_byte_by_byte(text):
+    space = [byte == 32 or 9 <= byte <= 13 for byte in text]
+    bars, without_name = text.count(b"|"), sum(text[k] == 58 and space[k - 1] for k in range(1, len(text)))
+    expected = text.count(b"\n"), bars, bars + sum(space), without_name
+    assert count_rows_and_names(np.frombuffer(text, np.uint8)) == expected
+
+
+@pytest.mark.parametrize("largest", [300, 2**24 - 1, 2**31 - 2])
+@pytest.mark.parametrize("n", [1, 2, 96, 128, 129, 500])
+def test_rows_of_any_length_and_width_are_sorted(n, largest):
+    rng = np.random.default_rng(n)
+    indices = rng.integers(0, largest, n, endpoint=True).astype(np.int32)
+    indices[rng.integers(0, n)] = largest
+    values, indptr = rng.integers(1, 9, n).astype(float), np.array([0, n])
+    columns, which = np.unique(indices, return_inverse=True)
+    sums = np.bincount(which, values)
+    size, _ = sorted_rows(indptr, indices, values)
+    assert indices[:size].tolist() == columns.tolist()
+    assert values[:size].tolist() == sums.tolist()

@@ -452,7 +452,8 @@ def count_rows_and_names(text: Any) -> tuple[int, int, int, int]:
 
     A feature follows white space or a bar; one without a name begins with a colon.
     """
-    rows = bars = spaces = anonymous = 0
+    zero: Any = 0
+    rows = bars = spaces = anonymous = zero
     p, after_space = ULL(0), ULL(0)
     while np.int64(p) <= text.size - WINDOW:
         bar, colon = equal_to(text, p, 124), equal_to(text, p, 58)
