@@ -56,11 +56,8 @@ def rows_of(X: Any) -> Rows:
     """
     if isinstance(X, np.ndarray):
         return Rows(as_writable(np.ascontiguousarray(X).reshape(-1)), None, None)
-    if X.indices.dtype.itemsize == 4:
-        indices = as_writable(X.indices).view(np.uint32)
-    else:
-        indices = X.indices.astype(np.uint32)
-    return Rows(as_writable(X.data), indices, X.indptr.astype(np.uint64))
+    indices = X.indices.astype(np.uint32) if X.indices.itemsize > 4 else X.indices.view(np.uint32)
+    return Rows(as_writable(X.data), as_writable(indices), X.indptr.astype(np.uint64))
 
 
 def as_writable(array: NDArray[Any]) -> NDArray[Any]:
