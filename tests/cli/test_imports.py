@@ -92,3 +92,17 @@ def test_a_fit_of_numbers_needs_no_arrow(tmp_path):
     (tmp_path / "table.svm").write_text("".join(f"{i % 2} 1:{i % 7}.5 2:{i % 5}\n" for i in range(40)))
     modules = imported_by("fit", "table.svm", folder=tmp_path)
     assert not modules & (NEVER - {"scipy.sparse"} | {"pyarrow"})
+
+
+def test_mail_and_store_commands_load_no_web_framework(tmp_path):
+    letter = "From ann@example.org\nFrom: ann@example.org\nSubject: {0}\n\nabout the {0}\n\n"
+    (tmp_path / "Starred.mbox").write_text(letter.format("budget"))
+    (tmp_path / "INBOX.mbox").write_text(letter.format("sale"))
+    store = ["--data", "store"]
+    for command in (
+        ["mail", "import", ".", "--important", "Starred", "--rest", "INBOX", *store],
+        ["mail", "sort", "INBOX.mbox", *store],
+        ["store", "verify", *store],
+    ):
+        modules = imported_by(*command, folder=tmp_path)
+        assert not modules & {"fastapi", "starlette", "uvicorn", "nicegui", "prometheus_client"}

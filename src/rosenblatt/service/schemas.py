@@ -8,10 +8,8 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from fastapi import Depends, Request
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from rosenblatt.web.guard import LEVELS, Forbidden, need
 from rosenblatt.web.refusals import BadMessage
 
 MOST_FEATURES = 10_000  # of one example
@@ -325,95 +323,3 @@ def _names_of_feedback(message: Feedback) -> int:
 read_predict = strict(Predict, _names_of_predict)
 read_feedback = strict(Feedback, _names_of_feedback)
 read_settings = strict(ModelSettings, lambda _: 0)
-
-
-REF = "#/components/schemas/{name}"
-FAILURES = {
-    400: "The request makes no sense.",
-    401: "A token is needed.",
-    403: "The token's scope does not reach, or the request comes from another site.",
-    404: "There is no such model or prediction.",
-    408: "The body did not arrive in time.",
-    409: "It contradicts what is there.",
-    410: "The prediction is no longer remembered.",
-    413: "It is more than the service takes.",
-    415: "The body is of a kind that is not taken.",
-    421: "The host is not one of this service's.",
-    422: "The message is not what was expected.",
-    429: "Too much is waiting; try again after Retry-After seconds.",
-    503: "The store cannot be written to, or the service is closing; try again after Retry-After seconds.",
-}
-_parts: dict[str, Any] = {}
-
-
-class Needs:
-    """The scope that a route needs, as a dependency of FastAPI: it is checked before the route's parameters are."""
-
-    def __init__(self, scope: str) -> None:
-        if scope not in LEVELS:
-            raise ValueError(f"{scope!r} is not a scope: choose one of {', '.join(LEVELS)}")
-        self.scope = scope
-
-    async def __call__(self, request: Request) -> None:
-        """Raise a refusal where the request's scope does not reach."""
-        self.check(request.scope)
-
-    def check(self, scope: Any) -> None:
-        """Raise a refusal where the scope of the request does not reach."""
-        state = scope.get("rosenblatt")
-        if state is None or state.allowed is None:
-            raise Forbidden("no middleware has decided what this request may do")
-        need(state.allowed, self.scope)
-
-
-def described(
-    summary: str,
-    gives: Any,
-    *,
-    needs: str,
-    takes: Any = None,
-    lines: bool = False,
-    also: dict[int, Any] | None = None,
-) -> dict[str, Any]:
-    """Return the options of a FastAPI route: the scope it needs, and the schemas of its messages."""
-    responses: dict[int | str, Any] = {
-        status: {"description": options, "content": _content(Problem)} for status, options in FAILURES.items()
-    }
-    if gives is not None:
-        responses[200] = {"description": "Done.", "content": _content(gives)}
-    for status, kind in (also or {}).items():
-        responses[status] = {"description": FAILURES.get(status, "Made."), "content": _content(kind)}
-    options: dict[str, Any] = {
-        "summary": summary,
-        "responses": responses,
-        "response_model": None,
-        "dependencies": [Depends(Needs(needs))],
-    }
-    if takes is not None:
-        content = _content(takes)
-        if lines:
-            content = {"application/x-ndjson": {"schema": {"type": "string"}}}
-        options["openapi_extra"] = {"requestBody": {"required": True, "content": content}}
-    return options
-
-
-def _content(kind: Any) -> dict[str, Any]:
-    if kind is bytes:
-        return {"application/vnd.safetensors": {"schema": {"type": "string", "format": "binary"}}}
-    if kind is str:
-        return {"text/plain": {"schema": {"type": "string"}}}
-    kinds = kind if isinstance(kind, tuple) else (kind,)  # one of several
-    schemas, parts = msgspec.json.schema_components(kinds, ref_template=REF)
-    _parts.update(parts)
-    return {"application/json": {"schema": {"anyOf": [*schemas]} if len(schemas) > 1 else schemas[0]}}
-
-
-def with_messages(document: dict[str, Any]) -> dict[str, Any]:
-    """Return FastAPI's document with the schemas of the messages, and how to send a token."""
-    parts = document.setdefault("components", {})
-    parts.setdefault("schemas", {}).update(_parts)
-    for leftover in ("HTTPValidationError", "ValidationError"):
-        parts["schemas"].pop(leftover, None)
-    parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    document["security"] = [{}, {"token": []}]
-    return document

@@ -27,8 +27,7 @@ from rosenblatt import __version__
 from rosenblatt.service.metrics import Metrics
 from rosenblatt.service.middleware import Bodies, middleware, request_id
 from rosenblatt.service.models import Models, open_models
-from rosenblatt.service.routes import ROUTES
-from rosenblatt.service.schemas import Needs, with_messages
+from rosenblatt.service.routes import ROUTES, Needs, with_messages
 from rosenblatt.service.sessions import Sessions
 from rosenblatt.service.warmup import rehearse
 from rosenblatt.service.writer import Service
