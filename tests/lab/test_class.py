@@ -443,7 +443,7 @@ def test_a_class_has_three_seconds_for_a_search(monkeypatch):
 
     monkeypatch.setattr("rosenblatt.lab.insight.separability", undecided)
     room = ClassRoom("http://192.0.2.1:8137")
-    share = Visitors(room).share("a")
+    share = Visitors(room).share("a", "192.0.2.66")
     session = PlaygroundSession(PlaygroundState(n=20, proof=True, learner="max-margin"), share=share)
     assert session.insight.answer() == "Not decided within 3 s."
     assert limits == [3.0]

@@ -528,7 +528,7 @@ def test_a_growing_vocabulary_reads_no_example_of_numbers_in_python(monkeypatch)
     def refuse(example):
         raise AssertionError(f"{example} was read in Python")
 
-    monkeypatch.setattr(online, "flattened", refuse)
+    monkeypatch.setattr(online, "named_numbers", refuse)
     for first in range(0, 5000, 250):
         learner.learn_one({f"w{k}": 1.0 for k in range(first, first + 250)}, "yes")
     assert len(learner.names) == 5002

@@ -138,6 +138,8 @@ def check_indices(X: Any, name: str) -> None:
 def with_short_indices(X: Any, name: str) -> Any:
     """Return a CSR matrix with indices of 32 bits, as compiled loops read them; a copy where they have 64.
 
+    What is not a valid matrix is still none afterwards.
+
     >>> from scipy.sparse import csr_array
     >>> X = csr_array([[1.0, 0.0], [0.0, 2.0]])
     >>> X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
@@ -148,10 +150,11 @@ def with_short_indices(X: Any, name: str) -> Any:
         raise ValueError(f"{name} has {X.shape[1]:,} columns; at most {MOST_FEATURES:,} can be learned from")
     if X.indices.itemsize == 4:
         return X
-    check_indices(X, name)  # before an index loses its upper half
     if X.indptr[-1] >= MOST_FEATURES:  # SciPy has no matrix with starts of 64 bits and indices of 32
         return X
-    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+    # A negative index, or one too large for 32 bits, becomes the largest, so that the check that follows refuses it.
+    indices, starts = (np.minimum(each.view(np.uint64), MOST_FEATURES) for each in (X.indices, X.indptr))
+    return type(X)((X.data, indices.astype(np.int32), starts.astype(np.int32)), shape=X.shape)
 
 
 def _canonical_csr(X: Any, name: str) -> Any:
