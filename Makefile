@@ -46,7 +46,7 @@ check: $(READY)  ## format, lint, types, and the layers of imports
 	$(BIN)/lint-imports --no-logo
 
 test: check  ## every check, then every test
-	$(BIN)/python -m pytest -n 3  # two cores: tests wait for browsers and servers much of the time
+	$(BIN)/python -m pytest -n 2
 
 $(VENV)/.peers: $(READY)
 	for peer in vowpalwabbit river pyspark; do \

@@ -59,6 +59,11 @@ LOOKS = """() => JSON.stringify([
 ])"""
 
 
+OTHER_OPTION = (
+    ".q-menu [role=option].q-manual-focusable--focused:not([aria-selected=true])"  # highlighted, not chosen
+)
+
+
 def opened(visitor, path, opener):
     page = visitor.open(path)
     if opener:
@@ -77,8 +82,13 @@ def act(page, key):
     elif kind == "combobox":
         page.keyboard.press("ArrowDown")
         page.locator(".q-menu [role=option]").first.wait_for()
-        for each in ("ArrowDown", "Enter"):
-            page.keyboard.press(each)
+        other = page.locator(OTHER_OPTION)
+        for _ in range(SECONDS * 20):  # the list may appear before it takes keys
+            if other.count():
+                break
+            page.keyboard.press("ArrowDown")
+            page.wait_for_timeout(50)
+        page.keyboard.press("Enter")
         page.keyboard.press("Escape")
     elif kind in ("input", "spinbutton"):
         page.keyboard.press("ArrowUp")
