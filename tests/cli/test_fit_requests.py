@@ -57,12 +57,13 @@ def test_a_measured_target_is_no_class(houses):
     assert len(json.loads(run_well("fit houses.csv --task classification --json").stdout)["classes"]) == 80
 
 
-def test_a_regression_from_the_command_line_is_that_of_the_library(houses):
+@pytest.mark.parametrize(("option", "hypothesis"), [("", "averaged"), ("--hypothesis last", "last")])
+def test_a_regression_from_the_command_line_is_that_of_the_library(houses, option, hypothesis):
     X, y = houses
-    report = json.loads(run_well("fit houses.csv --task regression --no-scale -m m --json").stdout)
-    model = PerceptronRegressor().fit(X, y)
+    report = json.loads(run_well(f"fit houses.csv --task regression --no-scale {option} -m m --json").stdout)
+    model = PerceptronRegressor(hypothesis=hypothesis).fit(X, y)
     residual = model.predict(X) - y
-    errors = report["error"]["train"]["last"]
+    errors = report["error"]["train"][hypothesis]
     assert errors["mae"] == pytest.approx(np.abs(residual).mean())
     assert errors["rmse"] == pytest.approx(np.sqrt((residual**2).mean()))
     assert errors["r2"] == pytest.approx(model.score(X, y))

@@ -168,6 +168,7 @@ def test_the_join_link_opens_a_page_and_share_names_the_class(room, browser):
         page.evaluate("window.lab.copy = (text) => { window.copied = text; }")
         page.get_by_role("button", name="Share").click()
         visitors[-1].hear("opens for everybody who has joined")
+        page.wait_for_function("window.copied")
         assert page.evaluate("window.copied") == f"{shared}/?n=30"
     for visitor in visitors:
         visitor.close()
